@@ -234,8 +234,8 @@ impl Extractor {
     }
 }
 
-/// Position of the first text that is long enough for a sentence and not beside the page's own: menus, which often come
-/// first, have no words that tell a language. 0 if there is none.
+/// Position of the first text that is long enough for a sentence and not in navigation: menus, which often come
+/// first, have no stop words. 0 if there is none.
 fn first_paragraph(page: &Page) -> usize {
     const SENTENCE: u32 = 80;
     let is_sentence =
@@ -405,7 +405,7 @@ fn folded(text: &str) -> String {
     out
 }
 
-/// Moves leaves in front of those that they precede.
+/// Moves leaves before those that they precede.
 fn put_in_order(gather: &mut PageCollector<'_>) {
     // A moved leaf sorts just before the leaf that it precedes, after leaves moved there earlier.
     let mut keys: Vec<(u32, bool, u32)> = (0..gather.next_leaf()).map(|leaf| (leaf, true, leaf)).collect();

@@ -1,4 +1,4 @@
-//! What the names that authors give to elements (`class`, `id`, `role`) say of the text in them.
+//! Hints from the names of elements (`class`, `id`, `role`) about the text in them.
 
 use crate::steps;
 use crate::token::Tokenizer;

@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_text_and_what_is_neither() {
+    fn tags_text_and_other_markup() {
         for (input, expected) in [
             ("a<B>c</b >d", r#""a" <b> "c" </b> "d""#),
             ("a < b <3 c", r#""a < b <3 c""#),
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_ends_where_it_ends_byte_by_byte() {
+    fn name_length_equals_a_bytewise_scan() {
         for byte in 0..=255u8 {
             for place in 0..12 {
                 let mut bytes = *b"abcdefghijkl>";
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_limited_and_the_cut_is_counted() {
+    fn attributes_are_limited_and_dropped_ones_counted() {
         let tag = format!("<p{}>", " a=1".repeat(20));
         let mut tokenizer = Tokenizer::new(&tag, 8);
         tokenizer.next(false);

@@ -105,8 +105,8 @@ impl ContextGraph {
     fn learn(&mut self) {
         let distances = self.distances();
         let mut leads_on = vec![false; self.known.len()];
-        let came = |number: u32| !self.known.is_waiting(number);
-        for link in self.known.links().iter().filter(|link| came(link.to)) {
+        let is_done = |number: u32| !self.known.is_waiting(number);
+        for link in self.known.links().iter().filter(|link| is_done(link.to)) {
             leads_on[link.from as usize] = true;
         }
         self.bayes = Bayes::new(self.layers + 1);

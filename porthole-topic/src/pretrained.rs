@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_former_general_taxonomy_is_known_by_its_source_and_its_terms() {
+    fn a_former_general_taxonomy_is_recognised_by_source_and_term_version() {
         let current = porthole_page::TERM_VERSION;
         let general = Pretrained::general().unwrap().source;
         let made = |source: &str, term_version: u32| {

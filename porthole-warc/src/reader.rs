@@ -194,17 +194,17 @@ impl<R: Read> WarcReader<R> {
 
     fn read_block(&mut self, record: &mut WarcRecord) -> Result<(), WarcError> {
         /// Initial allocation limit for a declared block length; more memory is allocated as bytes arrive.
-        const BELIEVED: u64 = 1024 * 1024;
+        const MAX_PREALLOCATED: u64 = 1024 * 1024;
         record.skipped = record.block_length > self.limit;
         record.block.clear();
         if !record.skipped {
-            record.block.reserve(usize::try_from(record.block_length.min(BELIEVED)).unwrap_or(0));
+            record.block.reserve(usize::try_from(record.block_length.min(MAX_PREALLOCATED)).unwrap_or(0));
         }
         let mut missing = record.block_length;
         while missing > 0 {
             let plain = self.stream.fill()?;
             if plain.is_empty() {
-                let what = format!("in its block, {missing} bytes before the end that its head says");
+                let what = format!("in its block, {missing} bytes before the declared end");
                 return Err(self.broken_off(record.place.offset, &what));
             }
             let taken = plain.len().min(usize::try_from(missing).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! Input that nobody writes by accident: any bytes, tag soup, and pages made to be slow or large.
+//! Hostile input: arbitrary bytes, tag soup, and pages made to be slow or large.
 
 use porthole_page::steps;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, RngSeed};
 use crate::main_content::main_content;
 use crate::{extract, extract_with, invariants, soup};
 
-/// The same inputs in every run; `PROPTEST_CASES` makes them more.
+/// The same inputs in every run; `PROPTEST_CASES` increases their number.
 pub(crate) fn config() -> Config {
     Config { failure_persistence: None, rng_seed: RngSeed::Fixed(2002), ..Config::default() }
 }
@@ -45,13 +45,13 @@ proptest! {
     }
 }
 
-/// The bytes of an attack; it is also made at half of the size.
+/// Size of an attack in bytes; it is also generated at half the size.
 const SIZE: usize = 1 << 16;
 
-/// The steps that a page may take for each of its bytes: twice what the worst attack takes.
+/// Maximum number of steps for each byte of a page: twice that of the worst attack.
 const MOST: u64 = 400;
 
-/// Checks pages that are made of parts, each of which is repeated until it fills its share, `#` being its number.
+/// Checks pages made of parts. Each part is repeated until it fills its share; `#` is replaced by its number.
 fn check(attacks: &[&[&str]]) {
     for parts in attacks {
         check_one(parts);
@@ -88,7 +88,7 @@ fn attack(parts: &[&str], size: usize) -> String {
     html
 }
 
-/// The steps that it takes to read a page, which also has to be one. Always 0 in a release build.
+/// Reads a page, checks the invariants, and returns the number of steps. Always 0 in a release build.
 fn steps_of(html: &str) -> u64 {
     steps::take();
     let page = extract(html);
@@ -135,7 +135,7 @@ fn repairs_of_formatting_take_linear_time() {
 }
 
 #[test]
-fn end_tags_of_nothing_take_linear_time() {
+fn unmatched_end_tags_take_linear_time() {
     check(&[
         &["<div>", "</p>"],
         &["<div>", "</span>"],

@@ -208,7 +208,7 @@ mod tests {
         tree.mark(birds).unwrap();
         let critic = Critic::new(model, &tree);
         let (mut asked, mut fresh) = (CachedCritic::new(&critic), critic.clone());
-        // More texts than the cache holds, each twice in a row and again in the end.
+        // More texts than the cache holds, each twice in succession and once more at the end.
         let text = |number: usize| [TermId(3 + number as u32 % 3), TermId(100 + number as u32)];
         for number in (0..2 * CACHED).chain(0..2 * CACHED) {
             let expected = log_odds(fresh.relevance_of_terms(&text(number)) as f32);

@@ -12,7 +12,7 @@ fn records(name: &str) -> Vec<WarcRecord> {
 
 /// The same four records in every compression; offsets as given by `warcio index`.
 #[test]
-fn all_packings_hold_the_same_records() {
+fn all_compressions_have_the_same_records() {
     let expected = records("plain.warc");
     for (name, offsets) in [
         ("plain.warc", [0, 272, 741, 1193]),
@@ -37,7 +37,7 @@ fn assert_same(name: &str, found: &[WarcRecord], expected: &[WarcRecord]) {
 }
 
 #[test]
-fn places_lead_back_to_the_records() {
+fn records_are_read_by_position() {
     for name in [
         "plain.warc",
         "members.warc.gz",
@@ -91,7 +91,7 @@ fn kinds_duplicates_and_revisits() {
 }
 
 #[test]
-fn encodings_are_taken_off() {
+fn encodings_are_decoded() {
     let page = records("plain.warc")[3].http(BLOCK_LIMIT).unwrap();
     assert!(page.body.starts_with(b"<title>Elsewhere</title><p>Waves,"));
     let found = records("encodings.warc.gz");
@@ -110,7 +110,7 @@ fn encodings_are_taken_off() {
 }
 
 #[test]
-fn large_blocks_are_passed_over() {
+fn large_blocks_are_skipped() {
     for name in ["plain.warc", "members.warc.gz", "one-frame.warc.zst"] {
         let file = fixture(name);
         let found: Vec<_> = WarcReader::new(&file[..]).with_block_limit(200).map(Result::unwrap).collect();
@@ -125,7 +125,7 @@ fn large_blocks_are_passed_over() {
 
 /// Number of records before the damage, offset of the damage, a part of the message.
 #[test]
-fn damage_is_named_after_what_is_good_was_read() {
+fn damage_is_reported_after_the_valid_records() {
     for (name, good, offset, word) in [
         ("bad-cut-plain.warc", 2, 741, "ends at byte 1049"),
         ("bad-cut-member.warc.gz", 2, 558, "ends at byte 658"),
@@ -152,12 +152,12 @@ fn damage_is_named_after_what_is_good_was_read() {
         let error = last.as_ref().expect_err(name);
         assert_eq!((before.len(), error.offset()), (good, offset), "{name}: {error}");
         assert!(error.to_string().contains(word), "{name}: {error}");
-        assert!(reader.next_record().unwrap().is_none(), "{name}: nothing comes after an error");
+        assert!(reader.next_record().unwrap().is_none(), "{name}: nothing is returned after an error");
     }
 }
 
 #[test]
-fn the_end_of_the_last_whole_record_is_found() {
+fn the_end_of_the_last_complete_record_is_found() {
     for (name, records, end) in [
         ("plain.warc", 4, 2579),
         ("members.warc.gz", 4, 1221),
