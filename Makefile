@@ -3,13 +3,14 @@
 CARGO ?= cargo
 VENV := target/venv
 
-.PHONY: demo test bench fuzz help
+.PHONY: demo test bench fuzz packages help
 
 help:
 	@echo "make demo   crawl a synthetic web and see what comes of it"
 	@echo "make test   format, lints, all tests"
 	@echo "make bench  the extractor and the store, measured (several minutes)"
 	@echo "make fuzz   the fuzz targets, ten minutes each"
+	@echo "make packages  the program with manual pages and completions, in target/packages"
 
 demo: toolchain
 	$(CARGO) run --quiet --release -p porthole -- demo
@@ -18,7 +19,9 @@ test: toolchain warcio
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
+	$(CARGO) clippy -p porthole --features parquet --locked -- -D warnings
 	WARCIO="$$(ls $(CURDIR)/$(VENV)/bin/warcio 2>/dev/null)" $(CARGO) test --workspace --locked
+	$(CARGO) test -p porthole-export --features parquet --test it --locked parquet
 
 bench: toolchain
 	$(CARGO) bench -p porthole-page
@@ -29,6 +32,16 @@ fuzz: toolchain
 	scripts/fuzz page 600
 	scripts/fuzz pdf 600
 	scripts/fuzz warc 600
+
+# `cargo deb -p porthole --no-build` (cargo install cargo-deb) makes a Debian package of it.
+packages: toolchain
+	$(CARGO) build --release -p porthole --locked
+	mkdir -p target/packages/completions
+	target/release/porthole man target/packages/man
+	target/release/porthole completions bash > target/packages/completions/porthole.bash
+	target/release/porthole completions zsh > target/packages/completions/_porthole
+	target/release/porthole completions fish > target/packages/completions/porthole.fish
+	cp target/release/porthole target/packages/
 
 .PHONY: toolchain warcio
 toolchain:

@@ -37,5 +37,7 @@ fuzz_target!(|data: &[u8]| {
         invariants::hold(&page, body.len());
         let again = extractor.extract(&url, &headers, body);
         assert_eq!(format!("{page:?}"), format!("{again:?}"));
+        let main = extractor.main_content(&url, &headers, body);
+        assert!(!main.text.contains(|c: char| c.is_control() && c != '\n'), "{:?}", main.text);
     });
 });

@@ -11,6 +11,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct Archive {
     writer: WarcWriter<Segment>,
     /// Full segments that [`unsynced`](Self::unsynced) has not returned yet.
     full: Vec<(PathBuf, File)>,
+    /// Additional fields of the warcinfo record of every new segment.
+    about: Vec<(&'static str, String)>,
     /// Size after which a new segment is started.
     pub(crate) segment_bytes: u64,
 }
@@ -109,17 +112,13 @@ const LEVEL: u32 = 1;
 impl Archive {
     /// Opens the segments in a folder for appending: to the last one if all its records are complete, otherwise to a
     /// new one.
-    pub fn open(folder: &Path, now: Timestamp) -> Result<Self, ArchiveError> {
-        Archive::open_after(folder, None, now)
+    pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
+        Archive::open_after(folder, None)
     }
 
     /// Opens the segments, given the last record that a row refers to. If that record is complete, its segment is
     /// read from there, not from its start, and an incomplete record after it is truncated.
-    pub fn open_after(
-        folder: &Path,
-        last: Option<SegmentSpan>,
-        now: Timestamp,
-    ) -> Result<Self, ArchiveError> {
+    pub fn open_after(folder: &Path, last: Option<SegmentSpan>) -> Result<Self, ArchiveError> {
         let is_new = !folder.exists();
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         if let (true, Some(parent)) = (is_new, folder.parent()) {
@@ -135,12 +134,13 @@ impl Archive {
                 (segment, begin_segment(folder, segment)?)
             }
         };
-        let (folder, full) = (folder.to_owned(), Vec::new());
-        let mut archive = Archive { folder, segment, writer, full, segment_bytes: SEGMENT_BYTES };
-        if archive.writer.offset() == 0 {
-            archive.write_warcinfo(now)?;
-        }
-        Ok(archive)
+        let (folder, full, about) = (folder.to_owned(), Vec::new(), Vec::new());
+        Ok(Archive { folder, segment, writer, full, about, segment_bytes: SEGMENT_BYTES })
+    }
+
+    /// Adds fields to the warcinfo record of every new segment, such as the operator of the crawl.
+    pub(crate) fn describe(&mut self, fields: Vec<(&'static str, String)>) {
+        self.about = fields;
     }
 
     /// A packer for these segments.
@@ -155,7 +155,7 @@ impl Archive {
         at: Timestamp,
         response: &Response,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
-        let packed = self.packer().pack(url, at, response);
+        let packed = self.packer().pack(url, at, response, None);
         let span = self.append(&packed, at)?;
         self.flush()?;
         Ok(span)
@@ -173,6 +173,8 @@ impl Archive {
             self.full.push(full);
             self.writer = begin_segment(&self.folder, self.segment + 1)?;
             self.segment += 1;
+        }
+        if self.writer.offset() == 0 {
             self.write_warcinfo(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
@@ -207,7 +209,8 @@ impl Archive {
     fn write_warcinfo(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
         let name = file_name(self.segment);
         let software = concat!("porthole/", env!("CARGO_PKG_VERSION"));
-        let fields = [("software", software), ("format", "WARC File Format 1.1")];
+        let mut fields = vec![("software", software), ("format", "WARC File Format 1.1")];
+        fields.extend(self.about.iter().map(|(name, value)| (*name, value.as_str())));
         self.writer.warcinfo(at, &name, &fields).map(drop).map_err(|source| self.failed(source))
     }
 
@@ -305,6 +308,8 @@ impl Keep {
     pub(crate) fn wants(self, result: &PageResult) -> bool {
         let is_page = match &result.outcome {
             Outcome::Fetched | Outcome::NotModified => true,
+            // Replays follow redirects.
+            Outcome::Redirected => (300..400).contains(&result.status),
             Outcome::Skipped(failure) => failure.kind == FailureKind::Scripts,
             _ => false,
         };
@@ -338,11 +343,18 @@ impl Packer {
         Packer::new(&self.folder)
     }
 
-    pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Vec<u8> {
+    pub(crate) fn pack(
+        &mut self,
+        url: &CanonicalUrl,
+        at: Timestamp,
+        response: &Response,
+        ip: Option<IpAddr>,
+    ) -> Vec<u8> {
         let truncated = response.truncated.then_some(Truncation::Length);
         let answer = WarcResponse {
             date: at,
             status: response.status,
+            ip,
             truncated,
             ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
@@ -356,6 +368,7 @@ impl Packer {
         url: &CanonicalUrl,
         at: Timestamp,
         response: &Response,
+        ip: Option<IpAddr>,
         copy: SegmentSpan,
     ) -> Option<Vec<u8>> {
         let mut file = File::open(self.folder.join(file_name(copy.segment))).ok()?;
@@ -370,6 +383,7 @@ impl Packer {
         let answer = WarcResponse {
             date: at,
             status: response.status,
+            ip,
             ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
         Some(self.writer.packed_revisit(&answer, &original))
@@ -537,7 +551,7 @@ mod tests {
 
     /// A segment with three pages: its path, bytes and the locations of the pages.
     fn three_pages(folder: &Path) -> (PathBuf, Vec<u8>, [SegmentSpan; 3]) {
-        let mut archive = Archive::open(folder, NOW).unwrap();
+        let mut archive = Archive::open(folder).unwrap();
         let spans = [(1, "first"), (2, "second"), (3, "third")]
             .map(|(n, body)| archive.write(&url(n), NOW, &page(body)).unwrap().unwrap());
         drop(archive);
@@ -556,7 +570,7 @@ mod tests {
         let garbage = [&bytes[..start + 9], b"garbage"].concat();
         for tail in [&bytes[..], &bytes[..start + 1], &bytes[..end - 1], &zeros, &garbage] {
             fs::write(&path, tail).unwrap();
-            let mut archive = Archive::open_after(folder.path(), Some(second), NOW).unwrap();
+            let mut archive = Archive::open_after(folder.path(), Some(second)).unwrap();
             let fourth = archive.write(&url(4), NOW, &page("fourth")).unwrap().unwrap();
             drop(archive);
             let is_complete = tail.len() == end;
@@ -575,8 +589,7 @@ mod tests {
         let (path, bytes, [first, second, third]) = three_pages(folder.path());
         let opened = |bytes: &[u8], last| {
             fs::write(&path, bytes).unwrap();
-            let archive = Archive::open_after(folder.path(), last, NOW).unwrap();
-            assert!(archive.writer.offset() > 0, "a segment starts with warcinfo");
+            let archive = Archive::open_after(folder.path(), last).unwrap();
             let segment = archive.segment;
             drop(archive);
             assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -632,26 +645,35 @@ mod tests {
     fn packing_is_deterministic() {
         let folder = Path::new("no-archive");
         let mut packer = Packer::new(folder);
-        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body));
+        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body), None);
         let first = pack(1, "first");
         pack(2, &"second ".repeat(10_000));
         assert_eq!(pack(1, "first"), first);
-        assert_eq!(Packer::new(folder).pack(&url(1), NOW, &page("first")), first);
-        assert_ne!(Packer::new(folder).pack(&url(1), Timestamp(1), &page("first")), first);
+        assert_eq!(Packer::new(folder).pack(&url(1), NOW, &page("first"), None), first);
+        assert_ne!(Packer::new(folder).pack(&url(1), Timestamp(1), &page("first"), None), first);
     }
 
     #[test]
     fn the_buffer_is_written_by_a_flush_and_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let now = Timestamp(1_000_000);
-        let archive = Archive::open(folder.path(), now).unwrap();
+        let mut archive = Archive::open(folder.path()).unwrap();
+        archive.describe(vec![("operator", "somebody".to_owned())]);
         let url = CanonicalUrl::parse("http://a.test/").unwrap();
-        let packed = archive.packer().pack(&url, now, &page("first"));
+        let address = Some([192, 0, 2, 1].into());
+        let packed = archive.packer().pack(&url, now, &page("first"), address);
+        archive.write(&url, now, &page("first")).unwrap();
         drop(archive);
         let path = folder.path().join("00000.warc.gz");
         let size = || fs::metadata(&path).unwrap().len();
         let before = size();
-        assert!(before > 0, "a segment starts with warcinfo");
+        let records: Vec<WarcRecord> =
+            WarcReader::new(File::open(&path).unwrap()).collect::<Result<_, _>>().unwrap();
+        let info = String::from_utf8_lossy(&records[0].block).into_owned();
+        assert!(info.contains("operator: somebody\r\n"), "a segment starts with warcinfo: {info}");
+        assert_eq!(records.len(), 2);
+        let record = WarcReader::new(&packed[..]).next_record().unwrap().unwrap();
+        assert_eq!(record.headers.get("WARC-IP-Address"), Some("192.0.2.1"));
         let mut writer = resume_segment(folder.path(), 0, None).unwrap().unwrap();
         let length = packed.len() as u64;
         assert_eq!(writer.append(&packed).unwrap(), (before, length));

@@ -5,6 +5,7 @@ mod queue;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,8 @@ pub(crate) struct Unread {
     pub(crate) answer: Result<Response, FetchError>,
     /// When it was complete.
     pub(crate) at: Timestamp,
+    /// The address that was asked, if it is known.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// An answer that was read.
@@ -90,7 +93,7 @@ impl Reader {
 
     /// Reads an answer. A panic affects only the page that caused it.
     pub(crate) fn read(&mut self, unread: Unread) -> WasRead {
-        let Unread { work, answer, at } = unread;
+        let Unread { work, answer, at, address } = unread;
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
         let read = read.unwrap_or_else(|_| {
             self.extractor = Extractor::default();
@@ -106,9 +109,10 @@ impl Reader {
         let packed = match (&mut self.packer, &answer) {
             (Some((packer, keep)), Ok(response)) if keep.wants(&result) && !asks_for_noarchive(&page) => {
                 let copy = same_copy(&work, &result);
-                let revisit = copy.and_then(|copy| packer.pack_revisit(&work.url, at, response, copy));
+                let revisit =
+                    copy.and_then(|copy| packer.pack_revisit(&work.url, at, response, address, copy));
                 is_revisit_record = revisit.is_some() || result.outcome == Outcome::NotModified;
-                if is_revisit_record { revisit } else { Some(packer.pack(&work.url, at, response)) }
+                if is_revisit_record { revisit } else { Some(packer.pack(&work.url, at, response, address)) }
             }
             _ => None,
         };

@@ -35,8 +35,16 @@ impl Crawl<'_> {
         let writer = &mut self.writer;
         let last = last_archived(&*writer.store)?;
         writer.recover(folder, last)?;
-        writer.archive = Some((Archive::open_after(folder, last, writer.clock.now())?, keep));
+        writer.archive = Some((Archive::open_after(folder, last)?, keep));
         Ok(self)
+    }
+
+    /// Adds fields to the warcinfo record of every new segment, such as `operator` and `robots`.
+    pub fn describing_archive(mut self, fields: Vec<(&'static str, String)>) -> Self {
+        if let Some((archive, _)) = &mut self.writer.archive {
+            archive.describe(fields);
+        }
+        self
     }
 
     /// Archived pages found to be lost since the crawl was opened.

@@ -208,7 +208,7 @@ mod tests {
             truncated: false,
             took: Duration::ZERO,
         };
-        let unread = Unread { work: work(numtries), answer: Ok(response), at: Timestamp(0) };
+        let unread = Unread { work: work(numtries), answer: Ok(response), at: Timestamp(0), address: None };
         Reader::new(None, None, Arc::default()).read(unread).unwrap().result.outcome
     }
 

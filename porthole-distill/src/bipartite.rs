@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn degrees_fall_and_equal_ones_keep_their_order() {
+    fn degrees_are_descending_and_ties_keep_their_order() {
         assert_eq!(by_falling_degree(&[1, 0, 7, 1, 2, 7, 0]), [2, 5, 4, 0, 3]);
         assert!(by_falling_degree(&[0, 0]).is_empty());
         assert!(by_falling_degree(&[]).is_empty());

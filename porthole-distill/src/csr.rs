@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_become_sorted_rows_without_loops_and_repetitions() {
+    fn pairs_become_sorted_rows_without_loops_and_duplicates() {
         let pairs = [(2, 1), (0, 3), (2, 0), (1, 1), (0, 3), (2, 1), (0, 2)];
         for parts in 1..5 {
             let csr = Csr::of_pairs(4, &pairs, |pair| *pair, parts);

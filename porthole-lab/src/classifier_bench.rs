@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_synthetic_model_is_a_model_and_always_the_same() {
+    fn a_synthetic_model_is_valid_and_deterministic() {
         let model = SyntheticModel::new(100, 2_000, 7);
         let (nodes, stats) = table_rows(&model.model());
         assert_eq!((model.topics().len(), nodes.len()), (100, 99));

@@ -10,7 +10,7 @@ use porthole_report::html::{HtmlReport, HtmlTable, Section, escaped};
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, ValueRange};
 
-/// Crawls in simulated time are compared by the seconds to so many pages of the topic.
+/// Crawls in simulated time are compared by the seconds to this many pages of the topic.
 const TIMED_PAGES: u64 = 100;
 
 /// A comparison.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_what_the_interval_says() {
+    fn the_verdict_follows_from_the_interval() {
         for (differences, words) in [
             (&[0.1, 0.12, 0.09, 0.11][..], "a is better than b; recall at 9: 0.5000 against 0.4000, +0.1050"),
             (&[-0.1, -0.12, -0.09], "a is worse than b"),

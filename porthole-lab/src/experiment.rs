@@ -69,14 +69,14 @@ pub struct Experiment {
     pub servers: bool,
     /// Whether the critic starts from the general taxonomy that comes with the program.
     pub general: bool,
-    /// How the critic that guides tells topics apart: the name of a
+    /// How the guiding critic distinguishes topics: the name of a
     /// [`ClassifierShape`](porthole_topic::ClassifierShape).
-    #[serde(default = "fields::usual_shape")]
+    #[serde(default = "fields::default_shape")]
     pub shape: String,
     /// Measurements besides the crawls.
     #[serde(default)]
     pub studies: Vec<String>,
-    /// How crawls behave in simulated time; without it, one fetch at a time without pauses.
+    /// Timing of crawls in simulated time; without it, one fetch at a time without delays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
 }

@@ -1,27 +1,27 @@
-//! Whether a difference is one: intervals by resampling, and a correction where many are looked at.
+//! Significance of differences: bootstrap intervals, and Holm's correction for multiple comparisons.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// A mean difference, and how sure it is.
+/// A mean difference with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Difference {
     /// The mean.
     pub mean: f64,
-    /// The lower end of the interval that holds it in 95 of 100 cases,
+    /// Lower end of the 95% confidence interval.
     pub low: f64,
-    /// and the upper one.
+    /// Upper end of the 95% confidence interval.
     pub high: f64,
-    /// How often a difference at least as far from none would be drawn if there was none, two-sided.
+    /// Two-sided p-value: probability of a difference at least as large if there is none.
     pub p: f64,
 }
 
-/// Resamples that intervals are found by.
+/// Number of bootstrap resamples.
 const DRAWS: usize = 10_000;
 
-/// The mean of paired differences, group by group, by the bootstrap: groups are drawn with repetition, then members of
-/// each. Topics are the groups here and samples the members: what is claimed is claimed for other topics, too. Groups
-/// count the same, however many members they have.
+/// Bootstraps the mean of paired differences: groups are drawn with replacement, then members of each. Here topics
+/// are groups and samples are members, so that the interval holds for other topics. All groups have the same
+/// weight.
 pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     let groups: Vec<&[f64]> = groups.iter().filter(|group| !group.is_empty()).map(Vec::as_slice).collect();
     if groups.is_empty() {
@@ -29,14 +29,14 @@ pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     }
     let mean = |sum: f64, count: usize| sum / count as f64;
     let all = mean(groups.iter().map(|group| mean(group.iter().sum(), group.len())).sum(), groups.len());
-    let mut dice = Dice::new(seed);
+    let mut random = BootstrapRandom::new(seed);
     let mut drawn: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let one = |dice: &mut Dice| {
-                let group = groups[dice.below(groups.len())];
-                mean((0..group.len()).map(|_| group[dice.below(group.len())]).sum(), group.len())
+            let one = |random: &mut BootstrapRandom| {
+                let group = groups[random.below(groups.len())];
+                mean((0..group.len()).map(|_| group[random.below(group.len())]).sum(), group.len())
             };
-            mean((0..groups.len()).map(|_| one(&mut dice)).sum(), groups.len())
+            mean((0..groups.len()).map(|_| one(&mut random)).sum(), groups.len())
         })
         .collect();
     drawn.sort_by(f64::total_cmp);
@@ -48,7 +48,7 @@ pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     Difference { mean: all, low: at(0.025), high: at(0.975), p: p.min(1.0) }
 }
 
-/// The standard error of the mean of some values; 0 of fewer than two.
+/// Standard error of the mean; 0 for fewer than two values.
 pub fn standard_error(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     if values.len() < 2 {
@@ -59,7 +59,7 @@ pub fn standard_error(values: &[f64]) -> f64 {
     (squares / (count - 1.0) / count).sqrt()
 }
 
-/// Holm's correction: the chance of being wrong about any of several differences, for each of them.
+/// Holm's correction: p-values adjusted for multiple comparisons.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
@@ -73,11 +73,11 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 }
 
 /// Random numbers from a seed.
-struct Dice(SplitMix64);
+struct BootstrapRandom(SplitMix64);
 
-impl Dice {
-    fn new(seed: u64) -> Dice {
-        Dice(SplitMix64::seed_from_u64(seed))
+impl BootstrapRandom {
+    fn new(seed: u64) -> BootstrapRandom {
+        BootstrapRandom(SplitMix64::seed_from_u64(seed))
     }
 
     fn below(&mut self, end: usize) -> usize {
@@ -95,19 +95,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_standard_error_is_that_of_a_mean() {
+    fn hand_computed_standard_error() {
         // Deviations of 3, 1, 1 and 3 from 5: the variance is 20 / 3, that of the mean of four 5 / 3.
         assert!((standard_error(&[2.0, 4.0, 6.0, 8.0]) - (5.0_f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!((standard_error(&[7.0]), standard_error(&[])), (0.0, 0.0));
     }
 
     #[test]
-    fn an_interval_covers_what_was_planted() {
+    fn intervals_cover_the_planted_difference() {
         const PLANTED: f64 = 0.3;
         let mut covered = 0;
         for experiment in 0..40 {
-            let mut dice = Dice::new(experiment);
-            let mut noise = |width: f64| width * (dice.share() + dice.share() + dice.share() - 1.5);
+            let mut random = BootstrapRandom::new(experiment);
+            let mut noise = |width: f64| width * (random.share() + random.share() + random.share() - 1.5);
             // Topics differ more than samples of one topic.
             let groups: Vec<Vec<f64>> = (0..12)
                 .map(|_| {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn empty_input_has_no_difference() {
         let found = bootstrap(&[vec![0.1, -0.1], vec![-0.1, 0.1], vec![0.2, -0.2]], 1);
         assert!(
             found.mean.abs() < 1e-12 && found.low < 0.0 && found.high > 0.0 && found.p > 0.5,
@@ -133,12 +133,12 @@ mod tests {
         );
         assert_eq!(bootstrap(&[vec![0.0; 3]], 1).p, 1.0);
         assert_eq!(bootstrap(&[], 1).p, 1.0);
-        // A topic counts as one, however many samples it has.
+        // A topic has weight 1, however many samples it has.
         assert_eq!(bootstrap(&[vec![1.0; 9], vec![0.0]], 1).mean, 0.5);
     }
 
     #[test]
-    fn holm_by_hand() {
+    fn hand_computed_holm_correction() {
         // In order: 0.01 x 4, 0.02 x 3, 0.03 x 2 and 0.04 x 1, none below the one before it.
         for (found, expected) in holm(&[0.04, 0.01, 0.03, 0.02]).into_iter().zip([0.06, 0.04, 0.06, 0.06]) {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");

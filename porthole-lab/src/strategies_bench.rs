@@ -145,7 +145,7 @@ impl StrategyBench {
 /// Changes the priorities of this many queued URLs, up and down, in a new database.
 ///
 /// # Errors
-/// If the database refuses.
+/// If the database fails.
 pub fn reorder(database: &Path, urls: usize) -> Result<Reordering, StrategyBenchError> {
     let mut store = SqliteStore::open(database)?;
     let name = |number: usize| format!("http://h{}.test/page/{number}", number % 997);

@@ -179,7 +179,7 @@ fn cause(page: &porthole_page::Page, html: &str) -> &'static str {
     }
 }
 
-/// How much of what the critic reads is the page's true main text, and how much of that it reads.
+/// Precision and recall of the terms that the critic reads, compared with the true main text.
 fn main_text(folder: &Path) {
     let (pages, truth) = (folder.join("modern.warc.gz"), folder.join("modern.truth.jsonl.gz"));
     let (Ok(pages), Ok(truth)) = (File::open(&pages), File::open(&truth)) else {

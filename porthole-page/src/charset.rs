@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_meta_decides_where_the_bytes_are_not_utf_8() {
+    fn a_late_meta_is_used_if_the_bytes_are_not_utf_8() {
         let page = |bytes: &[u8]| [&b" ".repeat(2000)[..], b"<meta charset=windows-1251>", bytes].concat();
         assert_eq!(decode(&page(b"\xea\xee\xf2"), None, true).charset, "windows-1251");
         assert_eq!(decode(&page("\u{43a}\u{43e}\u{442}".as_bytes()), None, true).charset, "UTF-8");

@@ -1,14 +1,14 @@
-//! The stems of English words: Snowball's "english" (Porter 2) for words of ASCII letters, which are all but
-//! a few. The rules and their order are those of <https://snowballstem.org/algorithms/english/stemmer.html>.
+//! A stemmer for English: Snowball's "english" (Porter 2) for words of ASCII letters, which are almost all words.
+//! The rules and their order are those of <https://snowballstem.org/algorithms/english/stemmer.html>.
 //!
-//! It gives what `frostem` gives, at a small part of the price: which letters are vowels is one number, and so
-//! is the end of a word that suffixes are compared with (figures: docs/decisions/crates-or-our-own.md).
+//! The stems are those of `frostem`, at a fraction of the cost: the vowels of a word are one bit mask, and its end
+//! is one number that is compared with suffixes (figures: docs/decisions/crates-or-our-own.md).
 
 use wide::i8x16;
 
 use crate::words::{LONGEST, PackedWord, vector};
 
-/// The stem of a word of ASCII letters in lower case: its letters, and how many of them there are.
+/// The stem of a word of ASCII letters in lower case: its letters, and their number.
 pub(crate) fn stem(word: PackedWord) -> ([u8; LONGEST], usize) {
     let (letters, length) = word.bytes();
     if length < 3 {
@@ -26,7 +26,8 @@ pub(crate) fn stem(word: PackedWord) -> ([u8; LONGEST], usize) {
     (stem.letters[FRONT..].try_into().expect("the longest word"), stem.length)
 }
 
-/// Words that the rules would get wrong. They have at most eight letters, so their first part is all of them.
+/// Words that the rules would stem wrongly. They have at most eight letters, so the first part of a key contains
+/// the whole word.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("andes", "andes"),
     ("atlas", "atlas"),
@@ -45,7 +46,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("ugly", "ugli"),
 ];
 
-/// The exceptions with their stems, each in a slot of its own: one look tells whether a word is one.
+/// The exceptions with their stems in a perfect hash table: one lookup decides.
 static EXCEPTION_SLOTS: [(u64, &str); 64] = {
     let mut slots = [(0, ""); 64];
     let mut at = 0;
@@ -60,7 +61,7 @@ static EXCEPTION_SLOTS: [(u64, &str); 64] = {
     slots
 };
 
-/// The factor is one that keeps the exceptions apart.
+/// The factor was chosen so that no two exceptions collide.
 const fn exception_slot(first_part: u64) -> usize {
     (first_part.wrapping_mul(0xec48_ca03_6b70_0e61) >> 58) as usize
 }
@@ -70,7 +71,7 @@ fn exception(word: PackedWord) -> Option<&'static str> {
     (word.0 == [exception, 0, 0]).then_some(stem)
 }
 
-/// Words in whose family the first region is where it would not be by the rule.
+/// Prefixes of words whose first region does not follow the rule.
 const FAMILIES: [Letters; 9] = [
     Letters::of("arsen"),
     Letters::of("commun"),
@@ -83,32 +84,33 @@ const FAMILIES: [Letters; 9] = [
     Letters::of("univers"),
 ];
 
-/// What becomes of a suffix.
+/// Replacement of a suffix.
 struct StemRule {
     suffix: Letters,
     with: &'static str,
-    /// It must lie in the second region, not only in the first.
+    /// Whether the suffix must be in the second region, not only in the first.
     in_second: bool,
-    /// The letters one of which must stand in front of it.
-    behind: u32,
+    /// The letters of which one must precede the suffix.
+    preceded_by: u32,
 }
 
 impl StemRule {
     const fn new(suffix: &'static str, with: &'static str) -> StemRule {
-        StemRule { suffix: Letters::of(suffix), with, in_second: false, behind: u32::MAX }
+        StemRule { suffix: Letters::of(suffix), with, in_second: false, preceded_by: u32::MAX }
     }
 
-    /// A suffix that is dropped from the second region.
+    /// A suffix that is removed if it is in the second region.
     const fn last(suffix: &'static str) -> StemRule {
         StemRule { in_second: true, ..StemRule::new(suffix, "") }
     }
 
-    const fn behind(self, letters: &str) -> StemRule {
-        StemRule { behind: set(letters), ..self }
+    const fn preceded_by(self, letters: &str) -> StemRule {
+        StemRule { preceded_by: set(letters), ..self }
     }
 }
 
-/// The rules of a step by the last letter of their suffix; of suffixes that end alike, the longest comes first.
+/// The rules of a step by the last letter of their suffix. Of suffixes with the same ending, the longest comes
+/// first.
 type Rules = [&'static [StemRule]; 32];
 
 /// Steps 2, 3 and 4.
@@ -128,8 +130,8 @@ static SUFFIXES: [Rules; 3] = [
             StemRule::new("anci", "ance"),
             StemRule::new("enci", "ence"),
             StemRule::new("bli", "ble"),
-            StemRule::new("ogi", "og").behind("l"),
-            StemRule::new("li", "").behind("cdeghkmnrt"),
+            StemRule::new("ogi", "og").preceded_by("l"),
+            StemRule::new("li", "").preceded_by("cdeghkmnrt"),
         ];
         rules[at('l')] = &[StemRule::new("ational", "ate"), StemRule::new("tional", "tion")];
         rules[at('m')] = &[StemRule::new("alism", "al")];
@@ -172,7 +174,7 @@ static SUFFIXES: [Rules; 3] = [
         rules[at('i')] = &[StemRule::last("iti")];
         rules[at('l')] = &[StemRule::last("al")];
         rules[at('m')] = &[StemRule::last("ism")];
-        rules[at('n')] = &[StemRule::last("ion").behind("st")];
+        rules[at('n')] = &[StemRule::last("ion").preceded_by("st")];
         rules[at('r')] = &[StemRule::last("er")];
         rules[at('s')] = &[StemRule::last("ous")];
         rules[at('t')] =
@@ -187,16 +189,16 @@ const fn at(letter: char) -> usize {
     (letter as u8 & 31) as usize
 }
 
-/// Zeros in front of a word, so that its last eight bytes can always be read.
+/// Zero bytes before a word, so that its last eight bytes can always be read.
 const FRONT: usize = 8;
 
-/// A word on its way to its stem.
+/// A word while it is stemmed.
 struct Stem {
     letters: [u8; FRONT + LONGEST],
     length: usize,
-    /// A bit for each letter that is a vowel; bits beyond the length have no meaning.
+    /// Bit mask of vowels; bits beyond the length are undefined.
     vowels: u32,
-    /// Where the regions start that suffixes must lie in.
+    /// Starts of the regions that suffixes must be in.
     first: usize,
     second: usize,
 }
@@ -206,7 +208,7 @@ impl Stem {
         let mut letters = [0; FRONT + LONGEST];
         letters[FRONT..].copy_from_slice(&word);
         let vowels = vowels(&word);
-        // A region starts behind the first consonant behind a vowel, counted from the region before it.
+        // A region starts after the first consonant that follows a vowel, from the start of the region before it.
         let region = |from: usize| {
             let consonants = !vowels & (vowels & u32::MAX << from) << 1;
             (consonants.trailing_zeros() as usize + 1).min(length)
@@ -258,7 +260,7 @@ impl Stem {
         }
     }
 
-    /// What was left when `ed` or `ing` was dropped may lack an `e`, or have a letter too many.
+    /// After `ed` or `ing` was removed: adds a missing `e`, or removes a doubled letter.
     fn mend(&mut self) {
         const DOUBLE: u32 = set("bdfgmnprt");
         let [before, last] = [self.letter(2), self.last()];
@@ -280,14 +282,14 @@ impl Stem {
         }
     }
 
-    /// Applies the first rule whose suffix ends the word, if that lies where the rule says.
+    /// Applies the first rule whose suffix the word has, if it is in the required region.
     #[inline(always)]
     fn apply(&mut self, rules: &Rules) {
         let rules = rules[usize::from(self.last() & 31)];
         let Some(rule) = rules.iter().find(|rule| self.ends_with(rule.suffix)) else { return };
         let start = self.length - rule.suffix.length;
         let region = if rule.in_second { self.second } else { self.first };
-        if start >= region && is_in(rule.behind, self.letter(rule.suffix.length + 1)) {
+        if start >= region && is_in(rule.preceded_by, self.letter(rule.suffix.length + 1)) {
             self.replace(start, rule.with);
         }
     }
@@ -334,7 +336,7 @@ impl Stem {
         self.letter(1)
     }
 
-    /// A letter counted from the end, the last being 1; 0 in front of the first.
+    /// A letter counted from the end, where the last is 1; 0 before the first letter.
     fn letter(&self, from_end: usize) -> u8 {
         self.letters[FRONT + self.length - from_end]
     }
@@ -350,7 +352,7 @@ impl Stem {
 
     #[inline(always)]
     fn ends_with(&self, suffix: Letters) -> bool {
-        let tail = self.letters[self.length..].first_chunk().expect("eight zeros stand in front");
+        let tail = self.letters[self.length..].first_chunk().expect("eight zeros precede the word");
         u64::from_be_bytes(*tail) & suffix.mask == suffix.packed
     }
 
@@ -358,7 +360,7 @@ impl Stem {
         self.length -= by;
     }
 
-    /// Puts other letters in the place of all from a place on.
+    /// Replaces all letters from a position on.
     fn replace(&mut self, start: usize, with: &str) {
         self.length = start + with.len();
         self.letters[FRONT + start..FRONT + self.length].copy_from_slice(with.as_bytes());
@@ -370,7 +372,7 @@ impl Stem {
 
 const VOWELS: u32 = set("aeiou");
 
-/// A bit for each letter that is a vowel. A `y` is one unless it is the first letter or stands behind a vowel.
+/// Bit mask of vowels. A `y` is a vowel unless it is the first letter or follows a vowel.
 fn vowels(letters: &[u8; LONGEST]) -> u32 {
     let head = vector(letters.first_chunk().expect("16 of 24 letters"));
     let tail = vector(letters.last_chunk().expect("16 of 24 letters"));
@@ -390,7 +392,7 @@ fn vowels(letters: &[u8; LONGEST]) -> u32 {
     vowels
 }
 
-/// A set of letters, a bit each.
+/// A set of letters as a bit mask.
 const fn set(letters: &str) -> u32 {
     let (mut set, mut at) = (0, 0);
     while at < letters.len() {
@@ -404,7 +406,7 @@ fn is_in(set: u32, letter: u8) -> bool {
     set >> (letter & 31) & 1 != 0
 }
 
-/// Up to eight letters as a number, the last one lowest, and the bits that they take of it.
+/// Up to eight letters as a number, the last in the lowest byte, and the mask of the used bits.
 #[derive(Clone, Copy)]
 struct Letters {
     packed: u64,
@@ -492,7 +494,7 @@ mod tests {
         }
     }
 
-    /// Every word of every fortieth page of the corpora, markup and all; without them there is nothing to test.
+    /// Every word of every fortieth page of the corpora, including markup. Skipped without the corpora.
     #[test]
     fn every_word_of_real_pages() {
         let folder = std::env::var_os("CORPORA").map_or_else(

@@ -7,7 +7,9 @@ use porthole_types::{CanonicalUrl, Headers, TermId};
 use crate::charset;
 use crate::gather::{ASIDE, FoundLink, NONE, NOSCRIPT, PageCollector};
 use crate::language::Language;
+use crate::main_content::{self, MainContent};
 use crate::main_text::own_terms;
+use crate::outline::Outline;
 use crate::page::{Cuts, LeafSpan, Link, LinkKind, Page, PageFormat, RobotsMeta};
 use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
@@ -119,6 +121,45 @@ impl Extractor {
         page
     }
 
+    /// The main content of the page at `url`: its text without navigation, footers and menus. Never fails.
+    pub fn main_content(&mut self, url: &CanonicalUrl, headers: &Headers, body: &[u8]) -> MainContent {
+        let read = &body[..body.len().min(self.limits.bytes)];
+        let content_type = headers.get("content-type");
+        if format_of(content_type, read) != PageFormat::Html {
+            let page = self.extract(url, headers, body);
+            return main_content::of_plain_text(page.title, page.text);
+        }
+        let decoded = charset::decode(read, content_type, true);
+        let (gather, outline) = self.outlined(&decoded.text);
+        let base = gather.base.and_then(|base| url.join(&resolved_attribute(base)).ok());
+        let targets: Vec<Option<String>> = gather
+            .links
+            .iter()
+            .map(|link| web_target(base.as_ref().unwrap_or(url), url, link.href))
+            .collect();
+        let title = main_content::without_controls(folded(&resolved(gather.title.unwrap_or(""))));
+        MainContent { title, ..main_content::of_outline(&outline, &targets) }
+    }
+
+    /// Texts and features of a page's blocks, to fit the model of main content to.
+    #[doc(hidden)]
+    pub fn blocks_to_fit(&mut self, headers: &Headers, body: &[u8]) -> Vec<(String, Vec<f32>)> {
+        let decoded = charset::decode(body, headers.get("content-type"), true);
+        main_content::blocks_to_fit(&self.outlined(&decoded.text).1)
+    }
+
+    /// Reads an HTML page with all of its elements recorded.
+    fn outlined<'a>(&self, html: &'a str) -> (PageCollector<'a>, Outline) {
+        let tokens = Tokenizer::new(html, self.limits.attributes);
+        let mut tree =
+            TreeState::new(tokens, PageCollector::new(self.limits.links, String::new(), Vec::new()));
+        tree.outline = Some(Outline::default());
+        tree.run();
+        let mut outline = tree.outline.take().unwrap_or_default();
+        outline.finish();
+        (tree.gather, outline)
+    }
+
     fn plain_text(&mut self, content_type: Option<&str>, body: &[u8]) -> Page {
         let decoded = charset::decode(body, content_type, false);
         let text = folded(&decoded.text);
@@ -193,8 +234,8 @@ impl Extractor {
     }
 }
 
-/// Position of the first text that is long enough for a sentence and not beside the page's own: menus, which often come
-/// first, have no words that tell a language. 0 if there is none.
+/// Position of the first text that is long enough for a sentence and not in navigation: menus, which often come
+/// first, have no stop words. 0 if there is none.
 fn first_paragraph(page: &Page) -> usize {
     const SENTENCE: u32 = 80;
     let is_sentence =
@@ -341,6 +382,13 @@ fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) 
     }
 }
 
+/// The URL of a link to another web page, such that nothing in it has a meaning in Markdown.
+fn web_target(base: &CanonicalUrl, page: &CanonicalUrl, href: &str) -> Option<String> {
+    let target = base.join(&resolved_attribute(href.get(..LONGEST_HREF).map_or(href, |_| NO_URL))).ok()?;
+    let escaped = target.as_str().replace('(', "%28").replace(')', "%29").replace('\\', "%5C");
+    (target != *page).then_some(escaped)
+}
+
 /// A text without NUL characters and with single spaces between words.
 fn folded(text: &str) -> String {
     steps::add(text.len());
@@ -357,7 +405,7 @@ fn folded(text: &str) -> String {
     out
 }
 
-/// Moves leaves in front of those that they precede.
+/// Moves leaves before those that they precede.
 fn put_in_order(gather: &mut PageCollector<'_>) {
     // A moved leaf sorts just before the leaf that it precedes, after leaves moved there earlier.
     let mut keys: Vec<(u32, bool, u32)> = (0..gather.next_leaf()).map(|leaf| (leaf, true, leaf)).collect();

@@ -16,11 +16,11 @@ use crate::words::vector;
 /// Stands for no leaf, link or position.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Bits of a leaf in a `noscript`; of one in the head, which its first text ends, of this text.
+/// Bits of a leaf in a `noscript`. The second is for the text that implicitly ended a `noscript` in the head.
 pub(crate) const IN_NOSCRIPT: u8 = 1;
 pub(crate) const ENDED_NOSCRIPT: u8 = 1 << 3;
 pub(crate) const NOSCRIPT: u8 = IN_NOSCRIPT | ENDED_NOSCRIPT;
-/// Bit of a leaf in an element that is beside the page's own text: navigation, footer, the choices of a form.
+/// Bit of a leaf in an element beside the page's own text: navigation, footer, form options.
 pub(crate) const ASIDE: u8 = 1 << 1;
 /// Bit of a leaf that starts a block: the start or end of a block element lies between it and the leaf before it.
 pub(crate) const STARTS_BLOCK: u8 = 1 << 2;

@@ -1,5 +1,5 @@
-//! The language of a text: by its stop words where these tell it from all others, else by a statistical detector, by
-//! the page's declaration, and by its stop words again.
+//! Detects the language of a text: by its stop words if they are distinctive, else by a statistical detector, by
+//! the page's declaration, and finally by its stop words again.
 
 use frostem::Algorithm;
 use whatlang::Lang;
@@ -41,9 +41,9 @@ pub(crate) const LANGUAGES: &[(&str, Algorithm)] = &[
 /// Number of languages with a stemmer.
 pub(crate) const STEMMED: usize = LANGUAGES.len();
 
-/// Languages that no other language has enough words in common with to be taken for them. The others have relatives:
-/// Russian has Ukrainian, Bulgarian and Serbian, Danish has Norwegian, Spanish has Catalan, Dutch has Afrikaans, and
-/// Finnish has Estonian.
+/// Languages that cannot be confused with another by their stop words. The others have relatives: Russian has
+/// Ukrainian, Bulgarian and Serbian, Danish has Norwegian, Spanish has Catalan, Dutch has Afrikaans, and Finnish
+/// has Estonian.
 const DISTINCT: &[&str] = &["en", "de", "fr", "hu", "it"];
 
 /// Number of bytes passed to the statistical detector.
@@ -79,7 +79,7 @@ impl Language {
 /// Number of stop words of each language among the first words of a text.
 pub(crate) struct StopWordVotes {
     pub(crate) votes: [u16; STEMMED],
-    /// Number of words that were looked at.
+    /// Number of words that were counted.
     pub(crate) words: u16,
 }
 
@@ -94,7 +94,7 @@ impl StopWordVotes {
         (best, is_clear)
     }
 
-    /// Whether the words do not contradict that a text is in this language.
+    /// Whether the stop words are consistent with this language.
     fn allow(&self, code: &str) -> bool {
         let Language(number) = Language::of_code(code);
         let most = self.votes.iter().max().copied().unwrap_or(0);
@@ -119,7 +119,7 @@ pub(crate) fn detect(votes: &StopWordVotes, text: &str, declared: Option<&str>) 
     if let Some(code) = reliable.and_then(|guess| two_letters(guess.lang())) {
         return code;
     }
-    // A declared language that is not written with these letters is a template's.
+    // A declared language that is not written in the detected script comes from a template.
     let fits = |code: &&str| guess.as_ref().is_none_or(|guess| is_written_in(code, guess.script()));
     declared.filter(fits).or_else(|| is_clear.then_some(voted)).unwrap_or("")
 }
@@ -134,7 +134,7 @@ pub fn language_name(code: &str) -> Option<(&'static str, &'static str)> {
 fn code_of_tag(tag: &str) -> Option<&'static str> {
     let code = tag.split(['-', '_']).next().unwrap_or(tag).trim().to_ascii_lowercase();
     let code = match code.as_str() {
-        // Bokmål and Nynorsk, and codes of former days.
+        // Bokmål and Nynorsk, and obsolete codes.
         "nb" | "nn" => "no",
         "iw" => "he",
         "in" => "id",

@@ -15,14 +15,29 @@
 //! let around: Vec<_> = page.around(link, 1).map(|(offset, leaf)| (offset, page.leaf(leaf).unwrap().text)).collect();
 //! assert_eq!(around, [(-1, "The"), (0, "snowy owl"), (1, "lives in the north.")]);
 //! ```
+//!
+//! [`Extractor::main_content`] gives the text of a page without navigation, footers and menus, and Markdown of it:
+//!
+//! ```
+//! # use porthole_page::Extractor;
+//! # use porthole_types::{CanonicalUrl, Headers};
+//! # let url = CanonicalUrl::parse("http://example.com/birds/").unwrap();
+//! let html = b"<title>Birds</title><h1>Owls</h1><p>The <a href=owl.html>snowy owl</a> lives in the <b>north</b>.";
+//! let main = Extractor::default().main_content(&url, &Headers::new(), html);
+//! assert_eq!(main.text, "Owls\nThe snowy owl lives in the north.");
+//! assert_eq!(main.markdown, "# Owls\n\nThe [snowy owl](http://example.com/birds/owl.html) lives in the **north**.");
+//! ```
 
 mod charset;
 mod english;
 mod extract;
 mod gather;
+mod hints;
 mod language;
+mod main_content;
 mod main_text;
 mod not_found;
+mod outline;
 mod page;
 mod pdf;
 mod prescan;
@@ -40,6 +55,7 @@ mod words;
 
 pub use extract::{ExtractLimits, Extractor, TermSpelling, TermSplitter};
 pub use language::language_name;
+pub use main_content::MainContent;
 pub use page::{Cuts, Leaf, Link, LinkKind, Page, PageFormat, RobotsMeta, TagPath};
 pub use simhash::simhash;
 pub use terms::TERM_VERSION;

@@ -1,10 +1,10 @@
-//! Which terms of a page are its own text, as opposed to navigation, footers and menus.
+//! Selects the terms of a page's own text, as opposed to navigation, footers and menus.
 //!
-//! What stands in `nav`, `footer` and the like is never the page's own. Other blocks of text are judged by the number of
-//! their terms and the share of them in links, and by those of the blocks before and after them: the decision tree of
-//! Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM 2010), for terms instead
-//! of words. A menu by this rule counts all the same unless menus outweigh the text by far: the lists of a page are
-//! often what it is about. Everything needed is known when the page has been read: nothing is parsed again.
+//! Text in `nav`, `footer` and similar elements is never the page's own. Other blocks of text are classified by the
+//! number of their terms, the share of them in links, and the same numbers of the blocks before and after them: the
+//! decision tree of Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM
+//! 2010), for terms instead of words. A menu by this rule still counts unless menus have far more terms than the
+//! text, because a page may be about its lists. No second pass over the page is needed.
 
 use porthole_types::TermId;
 
@@ -12,19 +12,19 @@ use crate::gather::{ASIDE, FoundLink, NONE, NOSCRIPT, STARTS_BLOCK};
 use crate::page::{LinkKind, Page};
 use crate::{steps, tag};
 
-/// With fewer terms of its own, a page is judged by its menus as well: it may be a list of links.
+/// With fewer terms of its own text, menus count as well: the page may be a list of links.
 const ENOUGH: u32 = 25;
 
-/// Menus count unless they have so many terms more than the text: about fifty links.
+/// Menus count unless they have over this many terms more than the text: about fifty links.
 const SITE_MENU: u32 = 100;
 
-/// A block of more terms is a paragraph: about 16 words, of which half are stop words.
+/// A block with more terms is a paragraph: about 16 words, half of which are stop words.
 const PARAGRAPH: u32 = 8;
 
-/// The same behind a block of links.
+/// The same limit after a block of links.
 const LONG_PARAGRAPH: u32 = 20;
 
-/// A block of no more terms is a line of a menu, if the blocks around it are short as well.
+/// A block with at most this many terms is a menu line if the adjacent blocks are short as well.
 const MENU_LINE: u32 = 2;
 
 /// A block of text, by its terms.
@@ -104,12 +104,12 @@ pub(crate) fn own_terms(page: &Page, links: &[FoundLink<'_>]) -> Vec<TermId> {
     text.own_terms(page)
 }
 
-/// The parts of a page's text, apart from what is beside it.
+/// The parts of a page's text, without text in `nav` and similar elements.
 #[derive(Default)]
 struct TextParts {
-    /// Ranges of terms, and whether they are a menu's; neighbours of one kind are one.
+    /// Ranges of terms, and whether they are a menu; adjacent ranges of the same kind are merged.
     parts: Vec<(u32, u32, bool)>,
-    /// The last two blocks; the second is decided when the next is known.
+    /// The last two blocks; the second is classified when the next one is known.
     last: [TextBlock; 2],
 }
 

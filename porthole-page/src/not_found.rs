@@ -1,14 +1,14 @@
-//! Recognition of pages that say that there is no such page, although the server sent them as a success ("soft 404").
+//! Detection of "soft 404" pages: error pages that were sent with a success status.
 
 use crate::page::Page;
 
 /// A page with more terms has other content: an article about the error, or a site that shows its contents instead.
 const MOST_TERMS: usize = 120;
 
-/// Longer titles are about something.
+/// Longer titles are not error messages.
 const LONGEST_TITLE: usize = 100;
 
-/// What such pages say in their titles, in lower case.
+/// Phrases in the titles of such pages, in lower case.
 const PHRASES: &[&str] = &[
     "page not found",
     "page cannot be found",
@@ -50,7 +50,7 @@ const PHRASES: &[&str] = &[
 ];
 
 impl Page {
-    /// Whether the page says that there is no such page: in its title or its first `h1`, and has little else to say.
+    /// Whether the page is a "soft 404": its title or first `h1` is such a phrase, and it has little other text.
     pub fn says_not_found(&self) -> bool {
         if self.terms().len() > MOST_TERMS {
             return false;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_that_say_so() {
+    fn titles_of_soft_404_pages() {
         for (title, says) in [
             ("404", true),
             ("Not Found", true),

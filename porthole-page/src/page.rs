@@ -180,8 +180,8 @@ impl Page {
         &self.terms
     }
 
-    /// The terms that say what the page is about, in order: those of its title and its own text, without navigation,
-    /// footers and menus. All terms if there is too little text to tell.
+    /// The terms by which the page is judged, in order: those of its title and its own text, without navigation,
+    /// footers and menus. All terms if there is too little text.
     pub fn judged_terms(&self) -> &[TermId] {
         if self.own_terms.is_empty() { &self.terms } else { &self.own_terms }
     }

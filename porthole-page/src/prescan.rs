@@ -1,5 +1,5 @@
-//! The charset that an HTML page declares in a `meta`: the standard's prescan of a byte stream (13.2.3.2), and a search
-//! behind its 1,024 bytes for those that browsers find when they have built that part of the tree.
+//! The charset that an HTML page declares in a `meta`: the standard's prescan of a byte stream (13.2.3.2), and a
+//! search after its 1,024 bytes for declarations that browsers find during tree construction.
 
 use std::ops::ControlFlow;
 
@@ -11,19 +11,19 @@ use crate::token::is_space;
 /// Number of bytes of the standard's prescan.
 const PRESCAN: usize = 1024;
 
-/// Number of bytes that are searched in all.
+/// Maximum number of bytes that are searched.
 const LATE: usize = 64 << 10;
 
-/// Elements whose content is text, in which a browser finds no `meta`.
+/// Elements with text content, in which a browser finds no `meta`.
 const RAW: &[&[u8]] =
     &[b"script", b"style", b"title", b"textarea", b"xmp", b"iframe", b"noembed", b"noframes", b"noscript"];
 
-/// The charset that is declared among the first 1,024 bytes.
+/// The charset declared in the first 1,024 bytes.
 pub(crate) fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Prescan { bytes: &bytes[..bytes.len().min(PRESCAN)], at: 0 }.run(false)
 }
 
-/// The charset that is declared behind them.
+/// The charset declared after them.
 pub(crate) fn declared_late(bytes: &[u8]) -> Option<&'static Encoding> {
     (bytes.len() > PRESCAN).then(|| Prescan { bytes: &bytes[..bytes.len().min(LATE)], at: 0 }.run(true))?
 }
@@ -33,7 +33,7 @@ struct Prescan<'a> {
     at: usize,
 }
 
-/// A `meta` element, as far as it is about charsets.
+/// The attributes of a `meta` element that concern charsets.
 #[derive(Default)]
 struct MetaCharset {
     /// Names of the attributes so far: only the first of a name counts.
@@ -43,12 +43,12 @@ struct MetaCharset {
     is_content_type: bool,
     /// Whether the charset counts only with `http-equiv=content-type`.
     needs_pragma: bool,
-    /// `None` for a label that is no charset's.
+    /// `None` for a label that is not a charset.
     charset: Option<&'static Encoding>,
 }
 
 impl<'a> Prescan<'a> {
-    /// Searches up to the end; `skips_raw` passes over the contents of scripts and the like.
+    /// Searches to the end. With `skips_raw`, the contents of scripts and similar elements are skipped.
     fn run(&mut self, skips_raw: bool) -> Option<&'static Encoding> {
         while let Some(length) = steps::memchr(b'<', self.bytes.get(self.at..)?) {
             self.at += length;
@@ -62,12 +62,12 @@ impl<'a> Prescan<'a> {
         None
     }
 
-    /// Passes what starts with this `<`. `None` at the end of the input.
+    /// Skips the markup that starts with this `<`. `None` at the end of the input.
     fn tag(&mut self, skips_raw: bool) -> Option<ControlFlow<&'static Encoding>> {
         let rest = &self.bytes[self.at..];
         let next = *rest.get(1)?;
         if rest.starts_with(b"<!--") {
-            // The dashes of the start may be those of the end.
+            // The dashes of the start may also be those of the end.
             self.at += 2 + memchr::memmem::find(&rest[2..], b"-->")? + 3;
             steps::add(self.at);
             return Some(ControlFlow::Continue(()));
@@ -100,7 +100,7 @@ impl<'a> Prescan<'a> {
         Some(ControlFlow::Continue(()))
     }
 
-    /// The next attribute of a tag, in lower case; `Some(None)` behind its last, `None` at the end of the input.
+    /// The next attribute of a tag, in lower case; `Some(None)` after the last one, `None` at the end of the input.
     fn attribute(&mut self) -> Option<Option<(Vec<u8>, Vec<u8>)>> {
         self.skip(|byte| is_space(byte) || byte == b'/')?;
         if self.byte()? == b'>' {
@@ -143,7 +143,7 @@ impl<'a> Prescan<'a> {
         Some(())
     }
 
-    /// Passes the text of an element up to its end tag.
+    /// Skips the text of an element up to its end tag.
     fn skip_to_end_of(&mut self, name: &[u8]) -> Option<()> {
         loop {
             let length = steps::memchr(b'<', &self.bytes[self.at..])?;
@@ -157,7 +157,7 @@ impl<'a> Prescan<'a> {
 }
 
 impl MetaCharset {
-    /// Takes an attribute, in lower case.
+    /// Processes an attribute, given in lower case.
     fn read(&mut self, name: &[u8], value: &[u8]) {
         match name {
             b"http-equiv" if !self.has_pragma => {
@@ -182,7 +182,7 @@ impl MetaCharset {
     fn charset(&self) -> Option<&'static Encoding> {
         let charset = self.charset.filter(|_| self.is_content_type || !self.needs_pragma)?;
         Some(match charset {
-            // A page whose `meta` can be read as ASCII is not in UTF-16, whatever it declares.
+            // A page whose `meta` is readable as ASCII is not in UTF-16, even if it declares that.
             _ if charset == UTF_16LE || charset == UTF_16BE => UTF_8,
             _ if charset == X_USER_DEFINED => WINDOWS_1252,
             _ => charset,

@@ -29,7 +29,7 @@ pub(crate) fn needs_scripts(page: &Page, html: &str, scripts: u32, script_bytes:
     if body_terms >= FEW_TERMS || anchors >= FEW_LINKS || frames || page.refresh.is_some() {
         return false;
     }
-    // A page that has something to say to those without scripts, and nothing else, has scripts that do the rest.
+    // If the only text is in `noscript` elements, scripts render the page.
     if script_bytes > 0 && body_terms > 0 && is_all_noscript(page) {
         return true;
     }

@@ -2,8 +2,8 @@
 
 use porthole_types::TermId;
 
-/// Steps to the next slot that an occurrence may take on average. Hashes need far fewer than one; a page whose words
-/// were chosen to collide is sorted instead.
+/// Maximum mean number of probes to the next slot for an occurrence. Hashes need far fewer than one; a page whose
+/// words were chosen to collide is sorted instead.
 const MAX_STEPS: usize = 4;
 
 /// Number of occurrences of each term, ordered by term.
@@ -13,7 +13,7 @@ const MAX_STEPS: usize = 4;
 pub(crate) fn count_terms(terms: &[TermId]) -> Vec<(TermId, u32)> {
     // A quarter more slots than terms: most terms of a long text repeat, and a small table stays in the cache.
     let bits = (terms.len() + terms.len() / 4).max(2).next_power_of_two().ilog2();
-    // No term wraps around: there is some room behind the last slot.
+    // No term wraps around: there are extra slots after the last.
     let mut slots = vec![(TermId(0), 0); (1 << bits) + SPILL];
     let mut occupied = vec![0u64; slots.len().div_ceil(64)];
     let mut steps = terms.len().saturating_mul(MAX_STEPS);
@@ -41,10 +41,10 @@ pub(crate) fn count_terms(terms: &[TermId]) -> Vec<(TermId, u32)> {
     counts
 }
 
-/// Slots behind the last one.
+/// Number of extra slots.
 const SPILL: usize = 32;
 
-/// Insertion sort: an entry moves past those that took its slot, which `MAX_STEPS` bounds.
+/// Insertion sort: an entry moves past those that took its slot, at most `MAX_STEPS` on average.
 fn sort_nearly_sorted(counts: &mut [(TermId, u32)]) {
     for end in 1..counts.len() {
         let mut at = end;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Terms from a small range collide, those from a large one do not; both are counted as by sorting.
+        /// Terms from a small range collide, those from a large range do not; both counts equal those by sorting.
         #[test]
         fn counts_are_those_of_sorting(terms in prop::collection::vec(any::<u32>(), 0..600), shift in 0u32..32) {
             let terms: Vec<TermId> = terms.into_iter().map(|term| TermId(term >> shift)).collect();

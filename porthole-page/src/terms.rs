@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_the_text_become_numbers_of_terms() {
+    fn text_positions_become_term_counts() {
         let text = "the bicycles are running on the road";
         let (mut terms, mut ends) = (Vec::new(), Vec::new());
         let places = [0, 12, 24, text.len()].into_iter();
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_stemmed_and_stop_words_fall_out() {
+    fn words_are_stemmed_and_stop_words_removed() {
         let ids = |stems: &[&str]| stems.iter().map(|s| TermId::of(s.as_bytes())).collect::<Vec<_>>();
         assert_eq!(terms("The bicycles are running, don't they?", "en"), ids(&["bicycl", "run"]));
         assert_eq!(terms("Die Fahrr\u{e4}der laufen", "de"), ids(&["fahrrad", "lauf"]));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_told_apart() {
+    fn languages_are_detected() {
         for (text, declared, code) in [
             (
                 "The bicycle was invented in the nineteenth century and has been used by many people since then, for work and for pleasure",
@@ -476,10 +476,10 @@ mod tests {
     const ARTICLES: &str = include_str!("../tests/fixtures/languages.tsv");
 
     #[test]
-    fn languages_that_are_alike_are_told_apart() {
+    fn similar_languages_are_distinguished() {
         for line in ARTICLES.lines() {
             let (code, text) = line.split_once('\t').unwrap();
-            // Whatever is declared: many pages say that they are in English.
+            // The declaration is ignored: many pages falsely declare English.
             for declared in [None, Some("en"), Some("ru"), Some("es")] {
                 let (_, found) = TermReader::new().language(&found(text), text, 0, declared);
                 assert_eq!(found, code, "with {declared:?}: {text}");
@@ -488,13 +488,13 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_decides_where_the_text_is_too_short() {
+    fn the_declared_language_is_used_for_short_texts() {
         let honey = "\u{43c}\u{435}\u{434}";
         for (text, declared, code) in [
             (honey, "uk-UA", "uk"),
             (honey, "mk", "mk"),
             ("mel", "ca", "ca"),
-            // Not in these letters.
+            // Not written in this script.
             (honey, "en", ""),
         ] {
             assert_eq!(TermReader::new().language(&found(text), text, 0, Some(declared)).1, code, "{text}");

@@ -60,7 +60,6 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// The attributes of the last start tag.
-    #[cfg(test)]
     pub(crate) fn attributes(&self) -> &[Attribute<'a>] {
         &self.attributes
     }
@@ -68,6 +67,12 @@ impl<'a> Tokenizer<'a> {
     /// The attributes of the last tag, as written.
     pub(crate) fn attributes_text(&self) -> &'a str {
         &self.text[self.attributes_start..self.at]
+    }
+
+    /// The white space of the last token, which was [`Token::Blank`].
+    pub(crate) fn last_blank(&self) -> &'a str {
+        let read = &self.text[..self.at];
+        &read[read.trim_ascii_end().len()..]
     }
 
     /// The value of an attribute of the last start tag; of duplicates the first.
@@ -444,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_text_and_what_is_neither() {
+    fn tags_text_and_other_markup() {
         for (input, expected) in [
             ("a<B>c</b >d", r#""a" <b> "c" </b> "d""#),
             ("a < b <3 c", r#""a < b <3 c""#),
@@ -466,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_ends_where_it_ends_byte_by_byte() {
+    fn name_length_equals_a_bytewise_scan() {
         for byte in 0..=255u8 {
             for place in 0..12 {
                 let mut bytes = *b"abcdefghijkl>";
@@ -496,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_limited_and_the_cut_is_counted() {
+    fn attributes_are_limited_and_dropped_ones_counted() {
         let tag = format!("<p{}>", " a=1".repeat(20));
         let mut tokenizer = Tokenizer::new(&tag, 8);
         tokenizer.next(false);

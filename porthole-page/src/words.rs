@@ -406,9 +406,9 @@ fn wide_words(run: &str, mut found: impl FnMut(&str)) {
     finish(&mut word, script, count, &mut found);
 }
 
-/// Ends a run of one script with so many characters.
+/// Ends a run of `count` characters of one script.
 fn finish(word: &mut String, script: WordScript, count: usize, found: &mut impl FnMut(&str)) {
-    // Of pieces, the last has been found already, unless the run is shorter than one.
+    // The last of several pieces was already reported, unless the run is shorter than a piece.
     let is_left = script.piece().map_or(count <= DATA, |piece| count < piece);
     if !word.is_empty() && is_left {
         found(word);
@@ -416,7 +416,7 @@ fn finish(word: &mut String, script: WordScript, count: usize, found: &mut impl 
     word.clear();
 }
 
-/// How words are written.
+/// Writing systems, by how words are separated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordScript {
     /// No part of a word.
@@ -452,7 +452,7 @@ impl WordScript {
         if is_word_char(c) { WordScript::Spaced } else { WordScript::None }
     }
 
-    /// Characters of a piece, where words are not told apart.
+    /// Number of characters of a piece, if the script has no spaces between words.
     fn piece(self) -> Option<usize> {
         match self {
             WordScript::None | WordScript::Spaced | WordScript::Katakana => None,
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_what_it_is_in_every_place() {
+    fn byte_classes_do_not_depend_on_the_position() {
         for byte in 0..=255u8 {
             for place in 0..64 {
                 let mut bytes = [b'-'; 64];
@@ -529,7 +529,7 @@ mod tests {
                     "\u{43f}\u{440}\u{43e}\u{442}\u{438}\u{432}\u{43e}\u{43f}\u{43e}\u{441}\u{442}\u{430}\u{432}\u{43b}\u{435}\u{43d}\u{438}\u{435}",
                 ],
             ),
-            // A Chinese character by itself is a word, one of hiragana is not; katakana is not cut.
+            // A single Chinese character is a word, a single hiragana is not; katakana words are not split.
             (
                 "\u{8702}\u{306f}\u{30df}\u{30c4}\u{30d0}\u{30c1}",
                 vec!["\u{8702}", "\u{30df}\u{30c4}\u{30d0}\u{30c1}"],

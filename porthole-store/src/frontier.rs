@@ -307,15 +307,9 @@ impl Frontier {
         self.queues.take_improved()
     }
 
-    /// The priorities of some of the best rows of these sites and of the best `listed` ones, at most `per_site` of each.
-    pub(crate) fn best_priorities(
-        &self,
-        sites: impl Iterator<Item = u32>,
-        listed: usize,
-        per_site: usize,
-    ) -> Vec<f32> {
-        let rows = self.queues.some_best(sites, listed, per_site);
-        rows.map(|row| self.columns.rows[row as usize].priority).collect()
+    /// See [`Queues::greatest_priorities`].
+    pub(crate) fn greatest_priorities(&self, n: usize, per_site: usize) -> Vec<f32> {
+        self.queues.greatest_priorities(n, per_site, &self.columns)
     }
 
     /// The rank of a row in the order of the policy.

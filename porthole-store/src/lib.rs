@@ -17,6 +17,8 @@ mod error;
 mod frontier;
 mod policy;
 mod queries;
+mod rows;
+mod search;
 mod sqlite;
 mod statistics;
 mod store;
@@ -28,9 +30,13 @@ pub use answer::{KeptQuery, QueryAnswer, QueryLimits, SeenRows, SqlValue};
 pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
+pub use rows::{PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
+pub use search::{
+    FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
+};
 pub use sqlite::{
     BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
-    SqliteStore, SqliteWorkspaceWriter,
+    SqliteStore, SqliteWorkspaceWriter, TextIndex,
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{

@@ -24,9 +24,12 @@ mod prober;
 mod reader;
 mod reader_pool;
 mod revisit;
+mod rows;
 mod sandbox;
+mod search;
 mod statistics;
 mod sweep;
+mod text_index;
 mod topics;
 mod tried;
 mod upkeep;
@@ -45,6 +48,7 @@ use self::open::Lock;
 use self::plan::WritePlan;
 pub use self::prober::{BulkJudgment, ProbeTable, Prober, Spent};
 pub use self::reader::SqliteReader;
+pub use self::text_index::TextIndex;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
@@ -231,10 +235,8 @@ impl Store for SqliteStore {
         self.memory.frontier.best_of(self.memory.frontier.sites().find(site)?)
     }
 
-    fn best_priorities(&self, held: &[SiteId], others: usize, per_site: usize) -> Vec<f32> {
-        let frontier = &self.memory.frontier;
-        let held = held.iter().filter_map(|site| frontier.sites().find(*site));
-        frontier.best_priorities(held, others, per_site)
+    fn greatest_priorities(&self, n: usize, per_site: usize) -> Vec<f32> {
+        self.memory.frontier.greatest_priorities(n, per_site)
     }
 
     fn improved_sites(&mut self) -> Vec<SiteId> {

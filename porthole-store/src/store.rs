@@ -1,6 +1,7 @@
 //! The interface to the database: takes work, commits results, answers queries.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use porthole_types::{
@@ -10,7 +11,10 @@ use porthole_types::{
 
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
-use crate::{CommandRow, KeptQuery, NamedQuery, Policy, QueryAnswer, QueryLimits, Result, WorkspaceWriter};
+use crate::{
+    CommandRow, KeptQuery, NamedQuery, PageFilter, Policy, QueryAnswer, QueryLimits, Result, RowTable,
+    SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
+};
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
 /// open at the same time.
@@ -42,8 +46,9 @@ pub trait Store: WorkspaceWriter {
     /// The rank of the best queued URL of a site in the order of the policy.
     fn best_of(&self, site: SiteId) -> Option<Rank>;
 
-    /// The priorities of the best queued URLs of the held sites and of about the best `others`, some `per_site` of each.
-    fn best_priorities(&self, held: &[SiteId], others: usize, per_site: usize) -> Vec<f32>;
+    /// The greatest `n` priorities of queued URLs, in descending order, with about the best `per_site` URLs of each site:
+    /// those of all held sites and of the `n` sites that come first by the policy. Resting sites do not count.
+    fn greatest_priorities(&self, n: usize, per_site: usize) -> Vec<f32>;
 
     /// The held sites that have a better URL than at the last call.
     fn improved_sites(&mut self) -> Vec<SiteId>;
@@ -221,6 +226,21 @@ pub trait StoreReader: Send + Sync {
 
     /// Visits every page under maintenance: what is known of its changes, and its hub score.
     fn visit_histories(&self, visit: &mut dyn FnMut(&ChangeHistory, f64)) -> Result<()>;
+
+    /// The last row number of a table; 0 if it is empty.
+    fn last_row(&self, table: RowTable) -> Result<u64>;
+
+    /// The fetched pages in a range of rows of `crawl`, in their order. Callers ask for a few thousand rows at a time.
+    fn pages(&self, rows: RangeInclusive<u64>, filter: &PageFilter) -> Result<Vec<StoredPage>>;
+
+    /// The URLs in a range of rows of `crawl` that failed, were skipped, evicted or rejected, in their order.
+    fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>>;
+
+    /// The links in a range of rows of `edge`, in their order.
+    fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>>;
+
+    /// The sites of a host and of all names below it, on any port.
+    fn sites_below(&self, host: &str) -> Result<Vec<SiteId>>;
 
     /// Waits until everything committed before this call is on disk and survives a power cut. Commits do not wait for
     /// that.

@@ -59,7 +59,7 @@ impl Bayes {
         logs.iter().map(|share| if sum > 0.0 { share / sum } else { 0.0 }).collect()
     }
 
-    /// Takes over what was saved, if that is of as many classes.
+    /// Restores a saved classifier. It is an error if the number of classes differs.
     pub(crate) fn restore(&mut self, saved: Bayes) -> Result<(), StateError> {
         let classes = self.classes.len();
         state::check(saved.classes.len() == classes)?;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_are_as_probable_as_by_hand() {
+    fn hand_computed_class_probabilities() {
         let mut bayes = Bayes::new(3);
         let [owl, milk] = [TermId(1), TermId(2)];
         bayes.add(0, &[owl, owl, milk]);

@@ -52,7 +52,7 @@ struct Adaptive {
     n: usize,
     most: usize,
     /// Pages since N last changed, and the sum of their relevance.
-    told: usize,
+    pages: usize,
     relevance: f64,
     /// Mean relevance of the previous batch.
     before: f64,
@@ -60,15 +60,15 @@ struct Adaptive {
 
 impl Adaptive {
     fn tell(&mut self, relevance: f64) {
-        self.told += 1;
+        self.pages += 1;
         self.relevance += relevance;
-        if self.told < self.n {
+        if self.pages < self.n {
             return;
         }
-        let mean = self.relevance / self.told as f64;
+        let mean = self.relevance / self.pages as f64;
         let holds = mean >= 0.9 * self.before;
         self.n = if holds { (self.n * 2).min(self.most) } else { (self.n / 2).max(1) };
-        (self.told, self.relevance, self.before) = (0, 0.0, mean);
+        (self.pages, self.relevance, self.before) = (0, 0.0, mean);
     }
 }
 
@@ -85,7 +85,7 @@ impl BestN {
     /// An N that follows the harvest. Parameters as for [`fixed`](BestN::fixed), and `most`, the largest N.
     pub(crate) fn adaptive(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<BestN, NameError> {
         let most = parameters.number("most", BUFFER, 1..=1_000_000)?;
-        let adaptive = Adaptive { n: 1, most, told: 0, relevance: 0.0, before: 0.0 };
+        let adaptive = Adaptive { n: 1, most, pages: 0, relevance: 0.0, before: 0.0 };
         BestN::new(BatchSize::Adaptive(adaptive), parameters, goal)
     }
 

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_carries_parameters_and_says_what_is_wrong_with_them() {
+    fn names_have_parameters_and_errors_name_the_invalid_one() {
         assert_eq!(refusal("best-7:buffer=9,rank=kwpr"), "there is best-7:buffer=9,rank=kwpr");
         assert_eq!(named("best-7:buffer=9", &CrawlGoal::nothing(1)).unwrap().discipline().bound, Some(9));
         assert!(

@@ -123,7 +123,7 @@ mod tests {
     use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
-    fn links_are_worth_what_their_page_has_of_the_centroid_which_drifts() {
+    fn priority_is_the_cosine_with_a_drifting_centroid() {
         let web = TestWeb::new(&[
             ("/s", "owl hawk <a href=/a></a>", 0.9),
             ("/a", "owl milk <a href=/b></a>", 0.9),

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_linked_to_most_comes_first() {
+    fn most_backlinks_come_first() {
         let pages = [
             ("/s", "<a href=/a></a><a href=/b></a><a href=/c></a>", 0.5),
             ("/a", "<a href=/c></a><a href=/d></a><a href=/c></a>", 0.5),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_from_a_page_of_rank_is_worth_more() {
+    fn a_link_from_a_page_of_high_rank_has_higher_priority() {
         // Many pages link to /x, which links to /y; /n0 links to /z.
         let mut pages =
             vec![("/s".to_owned(), (0..30).map(|n| format!("<a href=/n{n}></a>")).collect::<String>())];

@@ -105,8 +105,8 @@ impl ContextGraph {
     fn learn(&mut self) {
         let distances = self.distances();
         let mut leads_on = vec![false; self.known.len()];
-        let came = |number: u32| !self.known.is_waiting(number);
-        for link in self.known.links().iter().filter(|link| came(link.to)) {
+        let is_done = |number: u32| !self.known.is_waiting(number);
+        for link in self.known.links().iter().filter(|link| is_done(link.to)) {
             leads_on[link.from as usize] = true;
         }
         self.bayes = Bayes::new(self.layers + 1);
@@ -209,7 +209,7 @@ mod tests {
     use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
-    fn pages_that_lead_there_are_told_by_their_words() {
+    fn layers_are_predicted_from_words() {
         let web = TestWeb::new(&[
             // Lists lead to owls, doors to lists, gates to doors; cheese leads to cheese.
             ("/s", "gate <a href=/d1></a><a href=/c1></a><a href=/d2></a>", 0.1),

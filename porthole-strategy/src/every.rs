@@ -13,7 +13,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 const WORDS: &str = "owl hawk feather";
 
 #[test]
-fn told_the_same_it_does_the_same() {
+fn replayed_and_restored_strategies_behave_identically() {
     for name in names() {
         for seed in 0..3 {
             let (web, goal) = (TestWeb::drawn(seed, 90), goal(WORDS, seed));
@@ -24,13 +24,13 @@ fn told_the_same_it_does_the_same() {
                 let mut first = Harness::new(&web, name, &goal, &starts);
                 first.run(cut);
                 let mut again = first.resumed(name, &goal, None);
-                assert_eq!(again.strategy.save(), first.strategy.save(), "{name} told again after {cut}");
-                assert_eq!(again.run(usize::MAX), way, "{name} told again after {cut}");
+                assert_eq!(again.strategy.save(), first.strategy.save(), "{name} replayed after {cut}");
+                assert_eq!(again.run(usize::MAX), way, "{name} replayed after {cut}");
                 if let Some(saved) = first.strategy.save() {
                     let mut restored = first.resumed(name, &goal, Some(&saved));
                     assert_eq!(restored.strategy.save(), Some(saved), "{name} restored after {cut}");
                     assert_eq!(restored.run(usize::MAX), way, "{name} restored after {cut}");
-                    assert_eq!(restored.strategy.save(), whole.strategy.save(), "{name} in the end");
+                    assert_eq!(restored.strategy.save(), whole.strategy.save(), "{name} at the end");
                 }
             }
         }
@@ -38,7 +38,7 @@ fn told_the_same_it_does_the_same() {
 }
 
 #[test]
-fn what_is_damaged_is_not_restored() {
+fn damaged_state_is_rejected() {
     for name in names() {
         let (web, goal) = (TestWeb::drawn(1, 60), goal(WORDS, 1));
         let mut crawl = Harness::new(&web, name, &goal, &web.first(3));
@@ -70,7 +70,7 @@ fn priorities_are_numbers_and_starts_come_first() {
 }
 
 #[test]
-fn asking_for_an_explanation_teaches_nothing() {
+fn explaining_does_not_change_the_strategy() {
     for name in names() {
         let (web, goal) = (TestWeb::drawn(2, 60), goal(WORDS, 2));
         let starts = web.first(3);

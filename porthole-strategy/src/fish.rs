@@ -90,7 +90,7 @@ mod tests {
     use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
-    fn fish_that_find_food_breed_and_others_die_out() {
+    fn depth_is_renewed_by_relevant_pages_and_otherwise_used_up() {
         let link = |to: &str| format!("<a href={to}></a>");
         let pages = [
             ("/s", link("/dry1") + &link("/food"), 0.9),

@@ -32,12 +32,12 @@ impl TestWeb {
     pub(crate) fn new(pages: &[(&str, &str, f64)]) -> TestWeb {
         let mut extractor = Extractor::default();
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-        let told = |(path, html, relevance): &(&str, &str, f64)| {
+        let page = |(path, html, relevance): &(&str, &str, f64)| {
             let url = url(path);
             let page = extractor.extract(&url, &headers, html.as_bytes());
             (url.id(), TestPage { url, page, relevance: *relevance, on_topic: *relevance >= 0.5 })
         };
-        TestWeb(pages.iter().map(told).collect())
+        TestWeb(pages.iter().map(page).collect())
     }
 
     /// Random pages of a few words and links, from a seed. Some links are dead.
@@ -78,7 +78,7 @@ impl TestWeb {
     }
 
     pub(crate) fn first(&self, count: usize) -> Vec<CanonicalUrl> {
-        self.0.values().take(count).map(|told| told.url.clone()).collect()
+        self.0.values().take(count).map(|page| page.url.clone()).collect()
     }
 }
 
@@ -238,9 +238,9 @@ impl<'w> Harness<'w> {
 
     /// Scores all links of the page that arrived last.
     fn ask(&mut self, url: &CanonicalUrl, depth: u32) {
-        let Some(told) = self.web.0.get(&url.id()) else { return };
-        let source = told.source(depth);
-        for link in &told.page.links {
+        let Some(page) = self.web.0.get(&url.id()) else { return };
+        let source = page.source(depth);
+        for link in &page.page.links {
             self.strategy.explain(&source, link);
         }
     }
@@ -287,14 +287,14 @@ pub(crate) fn tell(
     url: &CanonicalUrl,
     depth: u32,
 ) -> Vec<(CanonicalUrl, f64)> {
-    let Some(told) = web.0.get(&url.id()) else {
+    let Some(page) = web.0.get(&url.id()) else {
         strategy.settled(url);
         return Vec::new();
     };
-    let source = told.source(depth);
+    let source = page.source(depth);
     strategy.arrived(&source);
     let mut links: Vec<(CanonicalUrl, f64)> = Vec::new();
-    for link in &told.page.links {
+    for link in &page.page.links {
         let Some(priority) = strategy.priority(&source, link) else { continue };
         match links.iter_mut().find(|(target, _)| *target == link.target) {
             Some((_, known)) => *known = known.max(priority),

@@ -267,7 +267,7 @@ mod tests {
     use crate::harness::{TestWeb, url};
 
     #[test]
-    fn signs_of_what_came_decide_what_comes() {
+    fn hand_computed_interest_ratios() {
         // Of six links two are owls: those at /owl/, not those at /cat/.
         let links: String = ["owl/1", "owl/2", "cat/1", "cat/2", "cat/3", "cat/4", "owl/9", "cat/9"]
             .map(|path| format!("<a href=/{path}></a>"))
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_went_with_owls_come_first() {
+    fn links_with_tokens_of_relevant_pages_come_first() {
         let path = |n: usize| if n.is_multiple_of(2) { format!("/owl/{n}") } else { format!("/cat/{n}") };
         let links: String = (0..40).map(|n| format!("<a href={}></a>", path(n))).collect();
         let mut pages = vec![("/s".to_owned(), links, 0.1)];

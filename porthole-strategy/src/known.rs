@@ -137,7 +137,7 @@ impl KnownGraph {
     }
 }
 
-/// What is saved of it.
+/// Saved state of the graph.
 #[derive(Deserialize)]
 struct KnownParts {
     urls: Vec<UrlId>,
@@ -181,7 +181,7 @@ impl Schedule {
         is_due
     }
 
-    /// Is due next when it was when it was saved; what it is set to stays.
+    /// Restores the next due time. The interval stays as configured.
     pub(crate) fn resume(&mut self, saved: Schedule) {
         self.next = saved.next;
     }

@@ -43,12 +43,12 @@ const GROUPS: [&str; 9] =
     ["parents", "words", "around", "siblings", "host", "beside", "count", "lore", "hashed"];
 
 /// Minimum number of pages between two rescorings of all links. With many links it is larger, so that at most
-/// `SCORED_A_PAGE` links are rescored a page on average.
-const BETWEEN_SCORINGS: u64 = 10;
-const SCORED_A_PAGE: u64 = 250;
+/// `RESCORED_PER_PAGE` links are rescored a page on average.
+const RESCORE_INTERVAL: u64 = 10;
+const RESCORED_PER_PAGE: u64 = 250;
 
 /// Relative change of a link's priority from which the frontier is updated.
-const MATTERS: f32 = 0.05;
+const MIN_CHANGE: f32 = 0.05;
 
 /// Default maximum number of remembered links, of about 200 bytes each.
 const LINKS: usize = 250_000;
@@ -61,7 +61,7 @@ pub struct Porthole {
     /// Whether each feature is used.
     uses: [bool; DENSE],
     uses_hashed: bool,
-    came: u64,
+    pages: u64,
     next_scoring: u64,
 }
 
@@ -84,7 +84,7 @@ impl Porthole {
             learner: LinkEstimator::new(weights, deviations),
             uses,
             uses_hashed: !off.contains(&"hashed"),
-            came: 0,
+            pages: 0,
             next_scoring: 0,
         })
     }
@@ -119,8 +119,8 @@ impl Strategy for Porthole {
             self.learner.learn(&dense, &hashed, relevance);
         }
         let terms = source.page.terms();
-        let is_new = self.evidence.came(url, source.url.site(), relevance as f32, terms);
-        self.came += 1;
+        let is_new = self.evidence.record_page(url, source.url.site(), relevance as f32, terms);
+        self.pages += 1;
         self.reader.start(source, &mut self.evidence, is_new);
     }
 
@@ -130,33 +130,33 @@ impl Strategy for Porthole {
 
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let url = link.target.id();
-        if let Some(came) = self.evidence.outcome(url) {
+        if let Some(relevance) = self.evidence.outcome(url) {
             // The page was fetched, so the link is not queued. The value would only be used for a revisit.
-            return Some(f64::from(came));
+            return Some(f64::from(relevance));
         }
-        let said = self.reader.read(source, link, self.evidence.waiting(url));
-        self.evidence.observe(source.url.id(), url, link.target.site(), &said);
+        let observation = self.reader.read(source, link, self.evidence.waiting(url));
+        self.evidence.observe(source.url.id(), url, link.target.site(), &observation);
         let worth = self.worth(self.evidence.waiting(url)?);
-        self.evidence.give(url, worth);
+        self.evidence.set_priority(url, worth);
         Some(worth)
     }
 
     fn rescored(&mut self) -> Vec<(UrlId, f64)> {
-        if self.came < self.next_scoring {
+        if self.pages < self.next_scoring {
             return Vec::new();
         }
-        let pause = self.evidence.how_many_wait() as u64 / SCORED_A_PAGE;
-        self.next_scoring = self.came + pause.max(BETWEEN_SCORINGS);
+        let pause = self.evidence.waiting_count() as u64 / RESCORED_PER_PAGE;
+        self.next_scoring = self.pages + pause.max(RESCORE_INTERVAL);
         let mut changed = Vec::new();
         for (url, waiting) in self.evidence.all_waiting() {
             let worth = self.worth(waiting);
-            let (new, old) = (worth as f32, waiting.given);
-            if (new - old).abs() > MATTERS * new.max(old) {
+            let (new, old) = (worth as f32, waiting.priority);
+            if (new - old).abs() > MIN_CHANGE * new.max(old) {
                 changed.push((url, worth));
             }
         }
         for (url, worth) in &changed {
-            self.evidence.give(*url, *worth);
+            self.evidence.set_priority(*url, *worth);
         }
         changed
     }
@@ -173,14 +173,14 @@ impl Strategy for Porthole {
 
     fn save(&self) -> Option<Vec<u8>> {
         let learnt = (self.learner.state(), self.evidence.state());
-        Some(state::save(FORM, (self.came, self.next_scoring, learnt)))
+        Some(state::save(FORM, (self.pages, self.next_scoring, learnt)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (came, next_scoring, (learner, evidence)) = state::restore(FORM, saved)?;
+        let (pages, next_scoring, (learner, evidence)) = state::restore(FORM, saved)?;
         self.learner.restore(learner)?;
         self.evidence.restore(evidence)?;
-        (self.came, self.next_scoring) = (came, next_scoring);
+        (self.pages, self.next_scoring) = (pages, next_scoring);
         Ok(())
     }
 }

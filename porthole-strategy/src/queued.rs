@@ -86,7 +86,7 @@ impl<V, K: Copy + Eq + Hash> Queued<V, K> {
         }
     }
 
-    /// As it was saved.
+    /// Replaces all entries by saved ones.
     pub(crate) fn restore(&mut self, entries: Vec<(K, V)>) {
         *self = Queued::new(self.most);
         for (url, value) in entries {
@@ -95,7 +95,7 @@ impl<V, K: Copy + Eq + Hash> Queued<V, K> {
     }
 }
 
-/// A list of URLs and what is remembered of them, the oldest first.
+/// Serialised as a list of keys and values, oldest first.
 impl<V: Serialize, K: Copy + Eq + Hash + Serialize> Serialize for Queued<V, K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.len()))?;
@@ -110,7 +110,7 @@ mod tests {
     use crate::state;
 
     #[test]
-    fn the_oldest_goes_and_what_was_removed_is_gone() {
+    fn the_oldest_entry_is_evicted_and_removed_ones_stay_removed() {
         let mut queued = Queued::new(3);
         for number in [1, 2, 3, 2] {
             *queued.entry(UrlId(number), || 0) += number;

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_credited_to_the_way_there() {
+    fn relevant_pages_are_credited_to_their_ancestors() {
         let web = web();
         let mut crawl = RlSpider::new(&mut Parameters::parse("rl-spider").unwrap()).unwrap();
         for path in ["/s", "/a", "/c", "/d", "/b"] {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_led_to_something_come_first() {
+    fn links_with_words_of_rewarded_links_come_first() {
         let web = web();
         let starts = ["/s", "/a", "/c", "/d", "/b"].map(url);
         let mut crawl = Harness::new(&web, "rl-spider:every=5", &goal("", 1), &starts);

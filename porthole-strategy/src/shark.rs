@@ -93,7 +93,7 @@ impl Strategy for Shark {
         let inherited = self.gamma * f64::from(self.score_passed_on(source));
         let nearby = (1.0 - self.gamma) * self.neighbourhood(source, link);
         let part = |what: &str, adds| Part { what: what.to_owned(), adds };
-        vec![part("inherited", inherited), part("anchor and what is around it", nearby)]
+        vec![part("inherited", inherited), part("anchor and surrounding text", nearby)]
     }
 
     fn save(&self) -> Option<Vec<u8>> {

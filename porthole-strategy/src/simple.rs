@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_decides() {
+    fn priorities_of_each_ordering() {
         assert_eq!(priorities("soft", 0.25, false, 1), [Some(0.25); 3]);
         assert_eq!(priorities("hard", 0.25, false, 1), [None; 3]);
         assert_eq!(priorities("hard", 0.25, true, 1), [Some(0.0); 3]);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_to_strategies() {
+    fn names_resolve_to_strategies() {
         for name in NAMES {
             assert_eq!(named(name, &CrawlGoal::nothing(1)).unwrap().name(), *name);
         }

@@ -1,37 +1,37 @@
-//! What strategies remember, as bytes: the number of their form, then the state in the format of postcard.
+//! Saved state of strategies: a format version, followed by the state in postcard encoding.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Why a strategy cannot go on from what was saved.
+/// Why a strategy cannot be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// Nothing of it can be read.
-    #[error("what the strategy remembered was written by another version of the program")]
+    /// The state has another format version.
+    #[error("the saved state of the strategy was written by another version of the program")]
     OtherForm,
-    /// It is cut off, or says what cannot be.
-    #[error("what the strategy remembered is damaged")]
+    /// The state is truncated or inconsistent.
+    #[error("the saved state of the strategy is damaged")]
     Damaged,
 }
 
-/// A state as bytes, behind the number of its form, which has to change whenever the state's fields do.
+/// Serialises a state after its format version. The version must change whenever the fields of the state do.
 pub fn save(form: u32, state: impl Serialize) -> Vec<u8> {
-    postcard::to_allocvec(&(form, state)).expect("the length of every list is known")
+    postcard::to_allocvec(&(form, state)).expect("all lengths are known")
 }
 
-/// The state that was saved in this form.
+/// Deserialises a state with this format version.
 pub fn restore<'b, S: Deserialize<'b>>(form: u32, bytes: &'b [u8]) -> Result<S, StateError> {
     let (state, rest) = restore_start(form, bytes)?;
     if rest.is_empty() { Ok(state) } else { Err(StateError::Damaged) }
 }
 
-/// The first part of what was saved in this form, and the bytes behind it.
+/// Deserialises the first part of a state with this format version. Returns it with the remaining bytes.
 pub fn restore_start<'b, S: Deserialize<'b>>(
     form: u32,
     bytes: &'b [u8],
 ) -> Result<(S, &'b [u8]), StateError> {
-    // A length that is not true costs no memory: serde makes room for a megabyte at once, and for more as values come.
+    // A wrong length costs no memory: serde preallocates at most a megabyte.
     let (found, rest) = postcard::take_from_bytes::<u32>(bytes).map_err(|_| StateError::Damaged)?;
     if found != form {
         return Err(StateError::OtherForm);
@@ -39,12 +39,12 @@ pub fn restore_start<'b, S: Deserialize<'b>>(
     postcard::take_from_bytes(rest).map_err(|_| StateError::Damaged)
 }
 
-/// Says that a state is damaged unless something holds of it.
+/// An error if the condition is false.
 pub(crate) fn check(holds: bool) -> Result<(), StateError> {
     if holds { Ok(()) } else { Err(StateError::Damaged) }
 }
 
-/// A map in the order of its keys: the same state gives the same bytes.
+/// Serialises a map in key order, so that equal states give equal bytes.
 pub(crate) struct Sorted<'a, K, V, H>(pub(crate) &'a HashMap<K, V, H>);
 
 impl<K: Ord + Serialize, V: Serialize, H> Serialize for Sorted<'_, K, V, H> {
@@ -55,7 +55,7 @@ impl<K: Ord + Serialize, V: Serialize, H> Serialize for Sorted<'_, K, V, H> {
     }
 }
 
-/// The same for a field.
+/// As [`Sorted`], for `serialize_with`.
 pub(crate) fn sorted<K: Ord + Serialize, V: Serialize, H, S: Serializer>(
     map: &HashMap<K, V, H>,
     serializer: S,
@@ -63,7 +63,8 @@ pub(crate) fn sorted<K: Ord + Serialize, V: Serialize, H, S: Serializer>(
     Sorted(map).serialize(serializer)
 }
 
-/// Many terms as one run of bytes: they are hashes, and would take more bytes and more time number by number.
+/// Serialises many terms as one byte string. Terms are hashes, so variable-length integers would be larger and
+/// slower.
 pub(crate) mod packed {
     use porthole_types::TermId;
     use serde::de::{Deserialize, Deserializer, Error};
@@ -90,7 +91,7 @@ mod tests {
     type State = (Vec<u64>, f64, String);
 
     #[test]
-    fn what_is_saved_comes_back_and_nothing_else_does() {
+    fn saved_state_is_restored_and_damaged_state_is_rejected() {
         let state: State = (vec![1, u64::MAX], -1.5, "owl".to_owned());
         let bytes = save(7, &state);
         assert_eq!(restore(7, &bytes), Ok(state.clone()));
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_cannot_be_is_not_believed() {
+    fn an_impossible_length_is_rejected() {
         for length in [1 << 20, u64::from(u32::MAX), u64::MAX] {
             let bytes = save(7, length);
             assert_eq!(restore::<Vec<u64>>(7, &bytes), Err(StateError::Damaged));

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_follows_from_its_seed_and_not_from_the_order() {
+    fn a_sample_depends_on_the_seed_and_not_on_the_order() {
         let forth = drawn(0..1_000, 50, 1_000, 7);
         assert_eq!(forth.len(), 50);
         assert_eq!(drawn((0..1_000).rev(), 50, 1_000, 7), forth);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_more_changes_a_sample_by_a_page_at_most() {
+    fn one_more_page_changes_at_most_one_sampled_page() {
         for page in 1_000..1_050 {
             let (before, after) = (drawn(0..page, 50, 6, 1), drawn(0..=page, 50, 6, 1));
             assert!(before.iter().filter(|page| !after.contains(page)).count() <= 1);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn no_site_has_more_than_its_share() {
+    fn the_number_of_pages_per_site_is_limited() {
         let pages = (0..1_000).map(|page| if page < 900 { page * 10 } else { page });
         let sample = drawn(pages, 40, 5, 3);
         assert_eq!(sample.iter().filter(|&&page| page % 10 == 0).count(), 5);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_of_that_name_may_be_somebodys_own() {
+    fn a_good_or_internal_topic_with_the_name_belongs_to_the_user() {
         let mut tree = Taxonomy::new();
         assert_eq!(background(&tree), None);
         let made = add_background(&mut tree).unwrap();

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reached_like_everything_else_or_hardly_at_all_is_not_proposed() {
+    fn ordinary_and_rare_off_topic_pages_are_not_proposed() {
         let funds = ("/Business/Funds", 100, 0.9);
         check(&[], &[]);
         check(&[funds, ("/Business/Stocks", 28, 0.05), ("/Business/Jobs", 20, 0.01)], &[]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_never_proposed_and_siblings_of_it_are() {
+    fn the_root_is_never_proposed_but_its_children_are() {
         let mut tree = Taxonomy::new();
         let [funds, stocks] = ["/Funds", "/Stocks"].map(|path| tree.add_path(path).unwrap());
         tree.mark(funds).unwrap();

@@ -202,6 +202,11 @@ impl<'a> SectionReader<'a> {
         Ok(bytes.as_chunks::<N>().0.iter().map(|chunk| of(*chunk)).collect())
     }
 
+    /// Whether everything was read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// Checks that the input was read completely.
     pub(crate) fn finish(self) -> Result<(), FormatError> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.damaged()) }

@@ -45,7 +45,7 @@ impl Critic {
         }
     }
 
-    /// Disables calibration: the formulas of the papers as they stand.
+    /// Disables calibration: the unmodified formulas of the papers.
     pub fn uncalibrated(mut self) -> Critic {
         self.tempered = false;
         self

@@ -150,7 +150,7 @@ impl Critic {
         let at = (class - head.first_class) as usize;
         let others: Vec<f64> = children.iter().map(|(_, log)| log.exp()).collect();
         let rest: f64 = others.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, p)| p).sum();
-        let said = counts.iter().filter_map(|&(term, count)| {
+        let weighted = counts.iter().filter_map(|&(term, count)| {
             let (scale, gains) = model.contributions(decision, term)?;
             let weight = match model.kind() {
                 ModelKind::NaiveBayes => head.counting.weight(count),
@@ -160,14 +160,14 @@ impl Critic {
             let against: f64 = against.map(|(_, (gain, p))| gain * p / rest.max(f64::MIN_POSITIVE)).sum();
             Some((term, weight, gains[at] - against))
         });
-        let said: Vec<(TermId, f64, f64)> = said.collect();
-        let length: f64 = said.iter().map(|(_, weight, _)| weight).sum();
-        let squares: f64 = said.iter().map(|(_, weight, _)| weight * weight).sum();
+        let weighted: Vec<(TermId, f64, f64)> = weighted.collect();
+        let length: f64 = weighted.iter().map(|(_, weight, _)| weight).sum();
+        let squares: f64 = weighted.iter().map(|(_, weight, _)| weight * weight).sum();
         let factor = match model.kind() {
             ModelKind::NaiveBayes => head.calibration.factor(length),
             ModelKind::Logistic => 1.0 / squares.sqrt().max(f64::MIN_POSITIVE),
         };
-        for (term, weight, difference) in said {
+        for (term, weight, difference) in weighted {
             *contributions.entry(term).or_default() += weight * difference * factor;
         }
     }

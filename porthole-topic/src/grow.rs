@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sites_are_ordered_by_density_and_small_or_mixed_ones_are_none() {
+    fn specialty_sites_are_ordered_by_density() {
         let site = |name: &'static str, pages: usize, on_topic: usize| {
             (0..pages).map(move |page| (name, page < on_topic))
         };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn good_pages_are_learnt_from_and_a_bad_site_is_refused() {
+    fn good_pages_are_added_and_a_bad_site_is_rejected() {
         let mut tree = Taxonomy::new();
         let [birds, food] = ["/Birds", "/Food"].map(|path| tree.add_path(path).unwrap());
         // Half of the words are common to both.
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_held_out_nothing_is_tried() {
+    fn without_held_out_examples_there_is_no_grower() {
         let mut tree = Taxonomy::new();
         let [birds, food] = ["/Birds", "/Food"].map(|path| tree.add_path(path).unwrap());
         let counts = [(TermId(1), 1)];

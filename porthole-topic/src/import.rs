@@ -9,10 +9,10 @@ mod bookmarks;
 mod directory;
 mod dmoz;
 mod folder;
+mod lines;
 mod markup;
 mod names;
 mod scrub;
-mod tsv;
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ pub use bookmarks::bookmarks;
 pub use directory::Directory;
 pub use dmoz::{DmozContent, DmozStructure, DmozTopic, dmoz_content, dmoz_structure};
 pub use folder::{FoundFile, folder};
-pub use tsv::{Tsv, tsv};
+pub use lines::{ExampleLines, jsonl, tsv};
 
 /// An example page and its topic.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -36,8 +36,8 @@ pub struct Tuning {
     pub features: usize,
     /// Calibration of the decision.
     pub calibration: Calibration,
-    /// Beside a background: the share of a page's words that depends on its topic. The others are drawn from the
-    /// background's distribution, whatever the topic. 1 for classes that share no words by rule.
+    /// If there is a background: the share of a page's words that depends on its topic. The others follow the
+    /// background's distribution. 1 for classes without shared words.
     pub topical: f64,
 }
 
@@ -65,9 +65,10 @@ impl TermCounting {
 }
 
 impl Tuning {
-    /// For a decision with too few examples for cross-validation, if no other decision of the tree has more: what
-    /// most decisions of the general taxonomy have chosen. With add-one smoothing, the evidence of two pages of a new
-    /// topic would be lost beside the hundreds of its parent; without calibration, every probability would be 0 or 1.
+    /// For decisions with too few examples for cross-validation, in a tree where no other decision has more: the
+    /// most frequent choice in the general taxonomy. With add-one smoothing, the evidence of two pages of a new
+    /// topic would be lost beside the hundreds of its parent; without calibration, every probability would be 0 or
+    /// 1.
     pub fn untried() -> Self {
         Tuning {
             counting: TermCounting::Share,
@@ -79,11 +80,11 @@ impl Tuning {
     }
 }
 
-/// Share of topical words where there is no example to choose it by.
+/// Default share of topical words, if there are no examples to choose it by.
 pub(crate) const TOPICAL: f64 = 0.2;
 
-/// Maximum prior probability of the background, however many pages of it there are: examples of topics are few because
-/// people find them, not because such pages are rare.
+/// Maximum prior probability of the background, however many pages it has: examples of topics are few because they
+/// are collected by hand, not because such pages are rare.
 const MOST_BACKGROUND: f64 = 0.5;
 
 impl Default for Tuning {
@@ -156,8 +157,8 @@ fn separate(table: &ClassTermTable, chosen: &[u32], tuning: &Tuning) -> Likeliho
 }
 
 /// The distribution of every class is a mixture of its own and that of the background. A background comes from the
-/// crawl, with the words that all pages of its sites share; the other classes may come from another source, and have
-/// few examples of this one. Without the mixture, those words alone decide for the background.
+/// crawl and contains the words that all pages of its sites share; the examples of other classes may come from
+/// elsewhere. Without the mixture, those words alone would decide for the background.
 fn mixed(table: &ClassTermTable, chosen: &[u32], tuning: &Tuning, background: u16) -> Likelihoods {
     let Tuning { counting, smoothing, topical, .. } = *tuning;
     let mut sums = vec![0.0; table.classes.len()];

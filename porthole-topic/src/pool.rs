@@ -1,9 +1,9 @@
-//! What the decisions of a tree have found together, for those of them that have few examples.
+//! Cross-validation results of all decisions of a tree, for decisions with few examples.
 //!
 //! A decision with a class of fewer than five examples cannot choose well between hundreds of combinations, and a
-//! calibration fitted to a handful of held-out pages is either none or far too strong. Such a decision takes the results
-//! of all decisions as `STRENGTH` examples more: its own examples decide where they are many, the tree's where they are
-//! few.
+//! calibration fitted to a handful of held-out pages is either none or far too strong. For such a decision the
+//! results of all decisions count as `STRENGTH` additional examples: with many examples its own decide, with few
+//! those of the tree.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::tune::{Choice, FEATURES, TEMPERS, TuningTrial, choose};
 /// Number of examples that the results of the whole tree count as.
 const STRENGTH: f64 = 30.0;
 
-/// With fewer held-out examples in the whole tree nothing is chosen by them.
+/// Minimum number of held-out examples in the whole tree. With fewer, defaults are used.
 const FEWEST: usize = 20;
 
 /// Maximum number of scored documents that a decision gives to the pool.
@@ -28,8 +28,8 @@ pub(crate) struct TuningPool {
     scored: Vec<ScoredDocument>,
 }
 
-/// Number of a way to count, of a number of features and of a calibration. All terms have a number of their own, because
-/// they are another number of terms at each decision.
+/// Indices of a way to count, of a number of features and of a calibration. "All terms" has its own index, because
+/// their number differs between decisions.
 type Combination = (usize, usize, usize);
 
 impl TuningPool {
@@ -45,7 +45,7 @@ impl TuningPool {
                 combinations(trials, choice).zip(trials).collect();
             let all_terms = number_of_sizes(choice) - 1;
             for combination in all_combinations(choice) {
-                // A decision with fewer terms than that uses all.
+                // A decision with fewer terms uses all of them.
                 let (way, _, temper) = combination;
                 let trial = places.get(&combination).or_else(|| places.get(&(way, all_terms, temper)));
                 let Some(trial) = trial else { continue };
@@ -107,7 +107,7 @@ impl TuningPool {
     }
 }
 
-/// Number of numbers of features: all of `FEATURES` and all terms, or the given one.
+/// Number of feature counts to try: all of `FEATURES` and "all terms", or one if it is given.
 fn number_of_sizes(choice: &Choice) -> usize {
     if choice.features.is_some() { 1 } else { FEATURES.len() + 1 }
 }

@@ -95,6 +95,11 @@ impl Pretrained {
         for (&node, tuning) in &self.tunings {
             write_tuning(&mut to, node, tuning);
         }
+        // Older files end here: without good topics nothing is added.
+        if self.tree.good().next().is_some() {
+            to.varint(self.tree.good().count() as u64);
+            self.tree.good().for_each(|good| to.varint(good.0.into()));
+        }
         to.finish_compressed()
     }
 
@@ -108,7 +113,7 @@ impl Pretrained {
         }
         let source = from.text()?;
         let rows = (0..from.varint()?).map(|_| row(&mut from)).collect::<Result<Vec<_>, _>>()?;
-        let tree = Taxonomy::from_rows(&rows).map_err(|_| from.damaged())?;
+        let mut tree = Taxonomy::from_rows(&rows).map_err(|_| from.damaged())?;
         let (mut terms, mut words, mut last) = (Vec::new(), BTreeMap::new(), 0);
         for _ in 0..from.varint()? {
             last += from.varint()?;
@@ -125,6 +130,12 @@ impl Pretrained {
             statistics.insert(id, topic);
         }
         let tunings = (0..from.varint()?).map(|_| read_tuning(&mut from)).collect::<Result<_, _>>()?;
+        if !from.is_over() {
+            for _ in 0..from.varint()? {
+                let good = topic_id(&mut from)?;
+                tree.mark(good).map_err(|_| from.damaged())?;
+            }
+        }
         from.finish()?;
         Ok(Pretrained { source, tree, statistics, tunings, words })
     }
@@ -223,7 +234,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_former_general_taxonomy_is_known_by_its_source_and_its_terms() {
+    fn marks_are_shared_with_the_tree() {
+        let mut tree = Taxonomy::new();
+        let topic = tree.add_path("/Recreation/Cycling").unwrap();
+        let (statistics, tunings) = (Statistics::default(), Tunings::default());
+        let mut made =
+            Pretrained { source: "test".into(), tree, statistics, tunings, words: BTreeMap::new() };
+        assert_eq!(Pretrained::from_bytes(&made.to_bytes()).unwrap(), made);
+        made.tree.mark(topic).unwrap();
+        let read = Pretrained::from_bytes(&made.to_bytes()).unwrap();
+        assert_eq!((read.tree.good().collect::<Vec<_>>(), &read), (vec![topic], &made));
+    }
+
+    #[test]
+    fn a_former_general_taxonomy_is_recognised_by_source_and_term_version() {
         let current = porthole_page::TERM_VERSION;
         let general = Pretrained::general().unwrap().source;
         let made = |source: &str, term_version: u32| {

@@ -1,5 +1,5 @@
-//! Whether a user's topic means the same as one of the tree, by its name and by where the critic puts its pages. Two
-//! topics about the same would compete for every page, and neither would win.
+//! Detects whether a user's topic means the same as one of the tree, by its name and by how the critic classifies
+//! its pages. Two topics with the same meaning would compete for every page, and neither would win.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,10 @@ pub struct SameTopic {
     pub has_same_name: bool,
 }
 
-/// Words that do not change what a name means.
+/// Words that do not change the meaning of a name.
 const FILLERS: [&str; 6] = ["and", "of", "the", "in", "for", "a"];
 
-/// Share of the pages that must be about a topic of the same name, as 1 in this many. Of a topic with another name it
-/// is more than half.
+/// A topic of the same name needs one in this many of the pages. A topic with another name needs more than half.
 const FEWEST_IF_NAMED: usize = 4;
 
 /// Whether two names mean the same: the words of one begin with those of the other, in singular or plural.
@@ -48,8 +47,8 @@ fn singular(word: &str) -> String {
     }
 }
 
-/// The topic of the tree that means the same as one of this name and with these pages, which the critic was not trained
-/// on. Without a critic or pages, the name decides.
+/// The topic of the tree that means the same as a topic with this name and these pages, on which the critic was not
+/// trained. Without a critic or pages, only the name decides.
 pub fn same_topic(
     critic: Option<&mut Critic>,
     tree: &Taxonomy,
@@ -82,7 +81,7 @@ pub fn same_topic(
         };
         is_same.then_some(same)
     });
-    // Of several with the name, the one with most pages; of those the most general.
+    // Of several topics with the name, the one with most pages; of these the most general.
     found.max_by(|a, b| {
         let key = |same: &SameTopic| (same.has_same_name, same.pages, usize::MAX - tree.depth(same.topic));
         key(a).cmp(&key(b)).then(b.topic.cmp(&a.topic))
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_same_in_singular_and_plural_and_with_more_words_behind() {
+    fn names_match_in_singular_and_plural_and_with_additional_words() {
         let check = |a: &str, b: &str, is_same| {
             assert_eq!((have_same_name(a, b), have_same_name(b, a)), (is_same, is_same), "{a}, {b}");
         };

@@ -1,4 +1,4 @@
-//! How much of a page depends on its topic, beside a background: chosen by held-out examples.
+//! Chooses, by held-out examples, which share of a page's words depends on its topic if there is a background.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tune::{FoldTables, Labelled};
 /// Shares of topical words to choose from; 1 is no mixture.
 const SHARES: [f64; 6] = [0.5, 0.3, 0.2, 0.1, 0.05, 1.0];
 
-/// By how much the saturation may grow: in a mixture every word says less, so that more words may count.
+/// Factors by which the saturation may grow: in a mixture every word is weaker evidence, so more words may count.
 const SATURATIONS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Chooses [`Tuning::topical`] and the saturation at the node with the background, by held-out examples of the topics

@@ -182,8 +182,8 @@ fn class_sizes(examples: &[Labelled<'_>], classes: usize) -> Vec<usize> {
     sizes
 }
 
-/// Of the background, at most as many examples as of all other classes, evenly spaced: what is chosen must not depend
-/// on how many pages of the crawl were drawn.
+/// Limits the examples of the background to the number of all other examples, evenly spaced: the choice must not
+/// depend on how many pages of the crawl were sampled.
 fn balanced(mut examples: Vec<Labelled<'_>>, background: Option<u16>) -> Vec<Labelled<'_>> {
     let Some(background) = background else { return examples };
     let is_background = |example: &Labelled<'_>| example.classes == [background];

@@ -1,5 +1,6 @@
 //! Incremental decompression, used for members of files and for content encodings.
 
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation};
 
@@ -7,6 +8,7 @@ use zstd::stream::raw::{Decoder, Operation};
 pub(crate) enum Codec {
     Inflate(Decompress),
     Zstd(Decoder<'static>),
+    Brotli(Box<Brotli>),
 }
 
 /// Result of one step.
@@ -38,11 +40,17 @@ impl Codec {
         Decoder::new().map(Codec::Zstd).map_err(|error| error.to_string())
     }
 
+    pub(crate) fn brotli() -> Self {
+        let [bytes, words, codes] = [(); 3].map(|()| StandardAlloc::default());
+        Codec::Brotli(Box::new(BrotliState::new(bytes, words, codes)))
+    }
+
     /// Decodes from `input` to `output`. A step that neither reads nor writes needs more input.
     pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<CodecStep, String> {
         match self {
             Codec::Inflate(inflate) => inflate_step(inflate, input, output),
             Codec::Zstd(decoder) => zstd_step(decoder, input, output),
+            Codec::Brotli(state) => brotli_step(state, input, output),
         }
     }
 }
@@ -57,6 +65,30 @@ fn inflate_step(inflate: &mut Decompress, input: &[u8], output: &mut [u8]) -> Re
         written: usize::try_from(inflate.total_out() - written).expect("no more than the output"),
         done: status == Status::StreamEnd,
     })
+}
+
+type Brotli = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+
+fn brotli_step(state: &mut Brotli, input: &[u8], output: &mut [u8]) -> Result<CodecStep, String> {
+    let (mut read, mut written, mut total) = (0, 0, 0);
+    let (mut in_left, mut out_left) = (input.len(), output.len());
+    let result = BrotliDecompressStream(
+        &mut in_left,
+        &mut read,
+        input,
+        &mut out_left,
+        &mut written,
+        output,
+        &mut total,
+        state,
+    );
+    match result {
+        BrotliResult::ResultFailure => Err("bad brotli data".to_owned()),
+        BrotliResult::ResultSuccess => Ok(CodecStep { read, written, done: true }),
+        BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => {
+            Ok(CodecStep { read, written, done: false })
+        }
+    }
 }
 
 fn zstd_step(decoder: &mut Decoder<'static>, input: &[u8], output: &mut [u8]) -> Result<CodecStep, String> {

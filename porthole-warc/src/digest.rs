@@ -62,6 +62,23 @@ impl fmt::Display for Digest {
 pub struct RecordId([u8; 16]);
 
 impl RecordId {
+    /// Parses `urn:uuid:…`, with or without angle brackets; `None` for ids of another form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bare = text.trim_start_matches('<').trim_end_matches('>');
+        let digits = bare.strip_prefix("urn:uuid:")?.bytes().filter(|byte| *byte != b'-');
+        let values: Vec<u8> = digits
+            .map(|byte| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+            .collect::<Option<_>>()?;
+        let mut uuid = [0; 16];
+        if values.len() != 2 * uuid.len() {
+            return None;
+        }
+        for (byte, pair) in uuid.iter_mut().zip(values.chunks(2)) {
+            *byte = pair[0] << 4 | pair[1];
+        }
+        Some(RecordId(uuid))
+    }
+
     /// A UUID of version 5: the SHA-1 of data that is unique to the record.
     pub(crate) fn from_name(parts: &[&[u8]]) -> Self {
         let Digest(digest) = Digest::of_parts(parts);
@@ -110,5 +127,9 @@ mod tests {
     fn a_record_id_is_a_uuid() {
         let id = RecordId::from_name(&[b"abc"]).to_string();
         assert_eq!(id, "<urn:uuid:a9993e36-4706-516a-ba3e-25717850c26c>");
+        assert_eq!(RecordId::parse(&id), Some(RecordId::from_name(&[b"abc"])));
+        for other in ["urn:uuid:a9993e36", "a9993e36-4706-516a-ba3e-25717850c26c", "<urn:uuid:é>"] {
+            assert_eq!(RecordId::parse(other), None, "{other}");
+        }
     }
 }

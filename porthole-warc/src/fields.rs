@@ -17,7 +17,9 @@ pub(crate) fn parse_fields(head: &[u8]) -> (Headers, Option<&[u8]>) {
         let next_is_fold = matches!(rest.get(length), Some(b' ' | b'\t'));
         rest = &rest[length..];
         if let Some((_, value)) = &mut folded {
-            value.push(' ');
+            if !value.is_empty() {
+                value.push(' ');
+            }
             value.push_str(&text(line));
         } else if let Some((name, value)) = split(line) {
             if next_is_fold {
@@ -69,6 +71,7 @@ mod tests {
         check("A: b\r\nC:d\r\n", &[("A", "b"), ("C", "d")], None);
         check("A: b\nC : d", &[("A", "b"), ("C", "d")], None);
         check("A: b\r\n c\r\n\td\r\nE: f\r\n", &[("A", "b c d"), ("E", "f")], None);
+        check("A:\r\n 5\r\n", &[("A", "5")], None);
         check("A: http://x:80/\r\n", &[("A", "http://x:80/")], None);
         check("A:\r\n", &[("A", "")], None);
         check("A: b\r\nnonsense\r\nC: d\r\n", &[("A", "b"), ("C", "d")], Some("nonsense"));

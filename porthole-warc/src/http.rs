@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_of_all_ages() {
+    fn old_and_new_heads_are_parsed() {
         check("HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody", 200, &[("A", "b")], "body");
         check("HTTP/1.0 404\nA: b\n\n\nbody", 404, &[("A", "b")], "\nbody");
         check("http/1.0  302 Found\n\nbody", 302, &[], "body");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_response_is_refused_with_a_reason() {
+    fn invalid_responses_are_rejected_with_a_reason() {
         let endless = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(LINE_LIMIT));
         let huge = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "b".repeat(HEAD_LIMIT));
         for (block, word) in [

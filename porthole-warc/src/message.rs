@@ -1,4 +1,4 @@
-//! Contents of records: HTTP responses and requests, written in HTTP/1.1 form whatever the original protocol.
+//! Contents of records: HTTP responses and requests, written in HTTP/1.1 form for every protocol.
 
 use std::net::IpAddr;
 
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_say_what_is_in_the_record() {
+    fn heads_describe_the_record() {
         let headers = [("content-encoding", "br"), ("X\r\nY: z", "a\r\nb\0"), ("Content-Length", "9")];
         let headers = headers.into_iter().collect();
         let mut head = Vec::new();

@@ -19,7 +19,7 @@ const LINE_LIMIT: usize = 512;
 /// Reads the records of a `.warc`, `.warc.gz` or `.warc.zst`, which are recognised by their first bytes.
 ///
 /// Records are returned in file order. After the first error, nothing more is returned: records before the damage are
-/// valid, everything after it is ignored.
+/// valid, everything after it is ignored. [`find_record`](crate::find_record) says where to go on.
 pub struct WarcReader<R> {
     stream: MemberStream<R>,
     head: Vec<u8>,
@@ -36,6 +36,21 @@ pub fn read_record(reader: impl Read, place: RecordPlace, limit: u64) -> Result<
     reader.skip_bytes(place.inside)?;
     let found = reader.next_record()?;
     found.ok_or_else(|| WarcError::Truncated { offset: place.offset, end: reader.stream.position() })
+}
+
+/// Reads the head of a record and at most `most` bytes of its block, from a reader positioned at its offset: enough for
+/// the headers of a response, at a small part of the cost of the whole record. What follows is not checked.
+pub fn read_start(reader: impl Read, offset: u64, most: u64) -> Result<WarcRecord, WarcError> {
+    let mut reader = WarcReader::new(reader).with_offset(offset);
+    let mut record = WarcRecord::default();
+    if !reader.find_record(&mut record)? {
+        return Err(WarcError::Truncated { offset, end: reader.stream.position() });
+    }
+    let whole = record.block_length;
+    record.block_length = whole.min(most);
+    reader.read_block(&mut record)?;
+    record.block_length = whole;
+    Ok(record)
 }
 
 impl<R: Read> WarcReader<R> {
@@ -78,12 +93,27 @@ impl<R: Read> WarcReader<R> {
         found
     }
 
+    /// Offset in the file up to which was read.
+    pub fn position(&self) -> u64 {
+        self.stream.position()
+    }
+
     /// Offset after the last complete record, if the member that it is in is also complete.
     pub(crate) fn end_of_whole(&self, record: &WarcRecord) -> Option<u64> {
         self.closed.then_some(record.place.offset + record.place.length)
     }
 
     fn read_next(&mut self, record: &mut WarcRecord) -> Result<bool, WarcError> {
+        if !self.find_record(record)? {
+            return Ok(false);
+        }
+        self.read_block(record)?;
+        self.read_end(record)?;
+        Ok(true)
+    }
+
+    /// Reads up to the block of the next record. Returns false at the end.
+    fn find_record(&mut self, record: &mut WarcRecord) -> Result<bool, WarcError> {
         self.skip_line_ends()?;
         while self.stream.fill()?.is_empty() {
             if !self.stream.next_member()? {
@@ -95,8 +125,6 @@ impl<R: Read> WarcReader<R> {
         let offset = record.place.offset;
         self.read_head(offset)?;
         self.parse_head(record)?;
-        self.read_block(record)?;
-        self.read_end(record)?;
         Ok(true)
     }
 
@@ -130,7 +158,7 @@ impl<R: Read> WarcReader<R> {
             let end = memchr(b'\n', plain);
             let taken = end.map_or(plain.len(), |at| at + 1);
             // The first piece shows whether this is a record at all; garbage is not buffered.
-            if self.head.is_empty() && !b"WARC/".starts_with(&plain[..taken.min(5)]) {
+            if self.head.is_empty() && !is_start(&plain[..taken.min(5)]) {
                 let what = format!("it starts with {}, not with `WARC/`", shown(plain));
                 return Err(WarcError::damaged(offset, what));
             }
@@ -166,17 +194,17 @@ impl<R: Read> WarcReader<R> {
 
     fn read_block(&mut self, record: &mut WarcRecord) -> Result<(), WarcError> {
         /// Initial allocation limit for a declared block length; more memory is allocated as bytes arrive.
-        const BELIEVED: u64 = 1024 * 1024;
+        const MAX_PREALLOCATED: u64 = 1024 * 1024;
         record.skipped = record.block_length > self.limit;
         record.block.clear();
         if !record.skipped {
-            record.block.reserve(usize::try_from(record.block_length.min(BELIEVED)).unwrap_or(0));
+            record.block.reserve(usize::try_from(record.block_length.min(MAX_PREALLOCATED)).unwrap_or(0));
         }
         let mut missing = record.block_length;
         while missing > 0 {
             let plain = self.stream.fill()?;
             if plain.is_empty() {
-                let what = format!("in its block, {missing} bytes before the end that its head says");
+                let what = format!("in its block, {missing} bytes before the declared end");
                 return Err(self.broken_off(record.place.offset, &what));
             }
             let taken = plain.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
@@ -254,11 +282,16 @@ impl<R: Read> Iterator for WarcReader<R> {
 fn check_version(head: &[u8], offset: u64) -> Result<(), WarcError> {
     const KNOWN: [&[u8]; 4] = [b"WARC/1.1", b"WARC/1.0", b"WARC/0.18", b"WARC/0.17"];
     let (line, _) = first_line(head);
-    if KNOWN.contains(&line.trim_ascii_end()) {
+    if KNOWN.iter().any(|known| known.eq_ignore_ascii_case(line.trim_ascii_end())) {
         Ok(())
     } else {
         Err(WarcError::Unsupported { offset, what: format!("the version {}", shown(line)) })
     }
+}
+
+/// Whether bytes are the start of a record, or of a start. Some tools write it in lower case.
+fn is_start(bytes: &[u8]) -> bool {
+    b"WARC/".get(..bytes.len()).is_some_and(|start| start.eq_ignore_ascii_case(bytes))
 }
 
 /// Digits only: `u64::from_str` would accept a `+`, too.

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_go_to_words_and_back() {
+    fn kinds_are_parsed_and_displayed() {
         for (kind, name) in KINDS {
             assert_eq!((RecordKind::of(&name.to_uppercase()), kind.name()), (kind, name));
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_meanings() {
+    fn fields_are_interpreted() {
         let headers = [
             ("WARC-Record-ID", "<urn:uuid:1>"),
             ("WARC-Target-URI", "<http://a.test/>"),

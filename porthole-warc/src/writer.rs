@@ -118,6 +118,15 @@ impl<W: Write> WarcWriter<W> {
         &mut self.out
     }
 
+    /// Takes what was written so far, and restarts at offset 0: the next record gets the id of the first of a file.
+    pub fn take(&mut self) -> W
+    where
+        W: Default,
+    {
+        self.offset = 0;
+        std::mem::take(&mut self.out)
+    }
+
     /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.out

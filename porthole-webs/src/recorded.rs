@@ -86,7 +86,7 @@ pub enum RecordedError {
 }
 
 impl RecordedWeb {
-    /// Scans the files and indexes their pages. A damaged file is used up to the damage, which is counted as a problem.
+    /// Scans the files and indexes their pages. Damaged records are skipped and counted as problems.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, RecordedError> {
         let mut gatherer = IndexBuilder::default();
         for path in paths {

@@ -3,12 +3,14 @@
 mod control;
 mod crawl;
 mod distill;
+mod export;
 mod facts;
 mod feedback;
 #[cfg(feature = "lab")]
 mod lab;
 mod query;
 mod report;
+mod search;
 mod start;
 mod topics;
 
@@ -19,6 +21,11 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
+#[cfg(feature = "parquet")]
+pub(crate) use self::export::ExportParquet;
+pub(crate) use self::export::{
+    Export, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz, ExportWarc, PageSelection,
+};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
 #[cfg(feature = "lab")]
@@ -28,6 +35,7 @@ pub(crate) use self::lab::{
 };
 pub(crate) use self::query::{KeepArguments, KeepQuery, Query};
 pub(crate) use self::report::CrawlReport;
+pub(crate) use self::search::Search;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
@@ -85,8 +93,13 @@ pub(crate) enum CliCommand {
     Distill(Distill),
     /// List the best pages, sites, hubs or authorities
     Top(Top),
+    /// Search the text of the pages, also during a crawl
+    Search(Search),
     /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
+    /// Export pages, archives, links or topics for other programs
+    #[command(subcommand)]
+    Export(Export),
     /// Mark a page or site as useful or useless; pages become examples
     Mark(Mark),
     /// List, disable and enable sites
@@ -94,10 +107,26 @@ pub(crate) enum CliCommand {
     Sites(Sites),
     /// Compare a focused and an unfocused crawl on a synthetic web, offline
     Demo(Demo),
+    /// Print completions for a shell: bash, elvish, fish, powershell, zsh
+    Completions(Completions),
+    /// Write manual pages, one for each command
+    Man(ManPages),
     /// Experiments on recorded and synthetic webs
     #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(Lab),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManPages {
+    /// Folder to write them to; it is created
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

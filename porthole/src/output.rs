@@ -67,6 +67,17 @@ pub(crate) fn print_line(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout(), "{}", terminal::harmless(text))
 }
 
+/// Prints many lines for programs. A reader that closes the pipe has enough of them; any other failure is an error.
+pub(crate) fn print_lines(lines: impl Iterator<Item = String>) -> std::io::Result<()> {
+    for line in lines {
+        match print_line(&line) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => break,
+            printed => printed?,
+        }
+    }
+    Ok(())
+}
+
 /// Prints a value as JSON.
 pub(crate) fn print_json(facts: &impl Serialize) -> anyhow::Result<()> {
     let _ = print_line(&terminal::escaped_json(&serde_json::to_string_pretty(facts)?));
@@ -197,12 +208,15 @@ fn peak_memory() -> Option<u64> {
 /// Progress of long work, on standard error: a bar on a terminal, otherwise a line every few seconds.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// When the last line was printed; `None` on a terminal.
-    last_line: Option<Instant>,
+    is_terminal: bool,
+    /// When the last message or line was shown.
+    shown: Option<Instant>,
     what: &'static str,
 }
 
+/// Time between two lines in a pipe, and between two messages on a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
+const MESSAGE_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Progress {
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
@@ -217,24 +231,36 @@ impl Progress {
         };
         bar.set_style(style.expect("the template is right").with_key("rate", rate));
         bar.set_prefix(what);
-        let last_line = (!std::io::stderr().is_terminal()).then(Instant::now);
-        Progress { bar, last_line, what }
+        let is_terminal = std::io::stderr().is_terminal();
+        // In a pipe, work that is done at once prints nothing.
+        let shown = (!is_terminal).then(Instant::now);
+        Progress { bar, is_terminal, shown, what }
     }
 
     /// Advances by one; `more` makes the message if it is shown.
     pub(crate) fn step(&mut self, more: impl FnOnce() -> String) {
-        self.bar.inc(1);
-        match &mut self.last_line {
-            None if self.bar.position().is_multiple_of(50) => {
-                self.bar.set_message(fitted(&more(), terminal::stderr_width()));
-            }
-            Some(last) if last.elapsed() >= LINE_INTERVAL => {
-                *last = Instant::now();
-                let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
-                let end = if total == 0 { String::new() } else { format!(" of {total}") };
-                say(&format!("{}: {done}{end} {}", self.what, more()));
-            }
-            _ => {}
+        self.update(self.bar.position() + 1, more);
+    }
+
+    /// Sets how much is done.
+    pub(crate) fn set(&mut self, done: u64) {
+        self.update(done, String::new);
+    }
+
+    /// Sets how much is done; `more` makes the message if it is shown.
+    pub(crate) fn update(&mut self, done: u64, more: impl FnOnce() -> String) {
+        self.bar.set_position(done);
+        let interval = if self.is_terminal { MESSAGE_INTERVAL } else { LINE_INTERVAL };
+        if self.shown.is_some_and(|shown| shown.elapsed() < interval) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        if self.is_terminal {
+            self.bar.set_message(fitted(&more(), terminal::stderr_width()));
+        } else {
+            let total = self.bar.length().unwrap_or(0);
+            let end = if total == 0 { String::new() } else { format!(" of {total}") };
+            say(&format!("{}: {done}{end} {}", self.what, more()));
         }
     }
 

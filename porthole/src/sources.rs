@@ -27,6 +27,7 @@ pub(crate) struct ExampleSource {
 pub(crate) enum SourceFormat {
     Bookmarks,
     Tsv,
+    Jsonl,
     Folder,
     DmozContent,
     /// Topics without examples.
@@ -79,6 +80,7 @@ impl ExampleSource {
                 )
             }
             SourceFormat::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
+            SourceFormat::Jsonl => Box::new(import::jsonl(self.reader()?).map(|entry| entry.map(item_entry))),
             SourceFormat::DmozContent => {
                 Box::new(import::dmoz_content(self.reader()?).map(|entry| entry.map(item_entry)))
             }
@@ -119,6 +121,7 @@ impl SourceFormat {
         match word {
             FormatWord::Bookmarks => SourceFormat::Bookmarks,
             FormatWord::Tsv => SourceFormat::Tsv,
+            FormatWord::Jsonl => SourceFormat::Jsonl,
             FormatWord::Folder => SourceFormat::Folder,
             FormatWord::Dmoz => SourceFormat::DmozContent,
             FormatWord::DmozStructure => SourceFormat::DmozStructure,
@@ -130,6 +133,7 @@ impl SourceFormat {
         match self {
             SourceFormat::Bookmarks => "bookmarks",
             SourceFormat::Tsv => "list of url<TAB>topic",
+            SourceFormat::Jsonl => "list of JSON objects",
             SourceFormat::Folder => "folder of files",
             SourceFormat::DmozContent => "content of the Open Directory",
             SourceFormat::DmozStructure => "structure of the Open Directory",
@@ -190,6 +194,29 @@ fn item_entry(entry: ImportEntry<ImportedExample>) -> ImportEntry<SourceExample>
     }
 }
 
+/// The URLs in a file for `crawl --start`: lines of JSON with a `url`, or lines that begin with a URL.
+pub(crate) fn start_urls(path: &Path) -> anyhow::Result<Vec<CanonicalUrl>> {
+    /// Only the URL counts; the rest of an exported page is ignored.
+    #[derive(serde::Deserialize)]
+    struct StartLine {
+        url: String,
+    }
+    let mut urls = Vec::new();
+    for (number, line) in open(path)?.lines().enumerate() {
+        let at = || format!("{}: line {}", path.display(), number + 1);
+        let line = line.with_context(at)?;
+        let line = line.trim_start_matches('\u{feff}').trim();
+        let url = match line {
+            _ if line.starts_with('#') || line.is_empty() => continue,
+            _ if line.starts_with('{') => serde_json::from_str::<StartLine>(line).with_context(at)?.url,
+            _ => line.split_whitespace().next().unwrap_or_default().to_owned(),
+        };
+        let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{}: {url}: {error}", at())))?;
+        urls.push(url);
+    }
+    Ok(urls)
+}
+
 /// Opens a file, decompressing gzip.
 fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     let cannot_open = || format!("cannot open {}", path.display());
@@ -225,7 +252,7 @@ fn guess(path: &Path) -> anyhow::Result<SourceFormat> {
     }
     format_of(&start).ok_or_else(|| {
         misuse(format!(
-            "unknown format: {} is neither bookmarks, nor lines of url<TAB>topic, nor Open Directory RDF; \
+            "unknown format: {} is neither bookmarks, nor lines of url<TAB>topic or JSON, nor Open Directory RDF; \
              say it with --format",
             path.display()
         ))
@@ -250,6 +277,9 @@ fn format_of(start: &[u8]) -> Option<SourceFormat> {
     }
     if is_markup && (has("netscape-bookmark-file") || has("<dl")) {
         return Some(SourceFormat::Bookmarks);
+    }
+    if text.starts_with('{') && text.lines().next().is_some_and(|line| line.contains("\"url\"")) {
+        return Some(SourceFormat::Jsonl);
     }
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| SourceFormat::Tsv)
@@ -316,6 +346,8 @@ mod tests {
         check("# my links\n\nhttp://a.test/\t/Birds\n", Some(SourceFormat::Tsv));
         check("<?xml version='1.0'?><RDF><ExternalPage about=''>", Some(SourceFormat::DmozContent));
         check("<RDF><Topic r:id='Top'><narrow r:resource='Top/Arts'/>", Some(SourceFormat::DmozStructure));
+        check("{\"url\":\"http://a.test/\",\"topic\":\"/Birds\"}\n", Some(SourceFormat::Jsonl));
+        check("{\"a\": 1}\n", None);
         check("PHTAXON\nxyz", Some(SourceFormat::Taxonomy));
         check("http://a.test/ /Birds\n", None);
         check("<html><p>a\tb", None);

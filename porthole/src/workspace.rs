@@ -10,7 +10,8 @@ use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_page::TERM_VERSION;
 use porthole_store::{
-    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
+    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, TextIndex,
+    WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, FormatError, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -100,6 +101,11 @@ impl Workspace {
         Ok(Workspace { root: root.to_owned(), settings })
     }
 
+    /// The absolute path, which tells workspaces apart.
+    pub(crate) fn identity(&self) -> PathBuf {
+        fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())
+    }
+
     /// The folder of the archive.
     pub(crate) fn pages(&self) -> PathBuf {
         self.root.join(PAGES)
@@ -128,6 +134,11 @@ impl Workspace {
             let (database, pages) = disk_use(&root);
             database + pages
         }
+    }
+
+    /// Opens the full-text index to bring it up to date.
+    pub(crate) fn text_index(&self) -> anyhow::Result<TextIndex> {
+        Ok(TextIndex::open(self.root.join(DATABASE))?)
     }
 
     /// Opens the database for writes beside a crawl, whether or not one is running.
@@ -245,12 +256,23 @@ pub(crate) fn keep(store: &mut dyn WorkspaceWriter, name: &str, bytes: Vec<u8>) 
 
 /// The pretrained taxonomy of the workspace, without topics that the user removed.
 pub(crate) fn pretrained(store: &dyn WorkspaceWriter) -> anyhow::Result<Option<Pretrained>> {
-    let Some(mut pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
-    for topic in removed(store)? {
+    let Some(pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
+    Ok(Some(without(pretrained, removed(store)?)))
+}
+
+/// The same, for those who only read.
+pub(crate) fn pretrained_of(reader: &dyn StoreReader) -> anyhow::Result<Option<Pretrained>> {
+    let gone = removed_in(reader.setting(REMOVED)?);
+    Ok(pretrained_as_it_came(reader)?.map(|pretrained| without(pretrained, gone)))
+}
+
+/// A taxonomy without what was counted at some topics.
+fn without(mut pretrained: Pretrained, gone: Vec<TopicId>) -> Pretrained {
+    for topic in gone {
         pretrained.statistics.forget(topic);
         pretrained.tunings.remove(&topic);
     }
-    Ok(Some(pretrained))
+    pretrained
 }
 
 fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pretrained>> {
@@ -260,8 +282,11 @@ fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pret
 }
 
 fn removed(store: &dyn WorkspaceWriter) -> anyhow::Result<Vec<TopicId>> {
-    let list = store.setting(REMOVED)?.unwrap_or_default();
-    Ok(list.split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect())
+    Ok(removed_in(store.setting(REMOVED)?))
+}
+
+fn removed_in(list: Option<String>) -> Vec<TopicId> {
+    list.unwrap_or_default().split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect()
 }
 
 /// Records that topics were removed.

@@ -44,6 +44,8 @@ pub use writer::StoreRef;
 pub(crate) use writer::Writer;
 
 #[cfg(test)]
+mod budget_tests;
+#[cfg(test)]
 mod kill_tests;
 #[cfg(test)]
 mod network_tests;

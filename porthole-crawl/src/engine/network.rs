@@ -6,15 +6,16 @@
 //! a better URL of the same site can replace it.
 //!
 //! A few sites cannot block the others: address lookups have their own slots, slow requests move to a bounded slow
-//! lane, sites that have not answered quickly get at most three quarters of the slots, and requests per domain and
-//! per address block are capped. `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts`
-//! decides who is to blame for a failure.
+//! lane, sites that have not answered get at most half of the slots and those that have not delivered a page quickly at
+//! most three quarters, and requests per domain and per address block are capped. `lanes` tracks the requests in flight,
+//! `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts` decides who is to blame for a failure.
 
 mod doubts;
+mod lanes;
 mod lookups;
 mod rules;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -22,17 +23,18 @@ use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Headers, Outcome, Rank, SiteId, Timestamp, Validators, Work,
 };
 
-use self::doubts::FailedRequest;
+use self::doubts::{AnsweringSite, FailedRequest};
+pub(super) use self::lanes::Lane;
+use self::lanes::{Job, Jobs, Purpose};
 use self::lookups::Lookups;
 use self::rules::refused;
 use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
 use super::outage::Reachability;
 use super::site::{Address, Phase, Site};
-use crate::backlinks::Question;
 use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
-use crate::robots::{RobotsFetch, RobotsLook, RobotsVerdict};
+use crate::robots::{RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
 use crate::{FetchError, Request, Response};
 
@@ -48,38 +50,6 @@ pub(crate) enum Action {
 
 /// Identifies a request in flight. Ids increase in the order of dispatch.
 pub(crate) type JobId = u64;
-
-/// A request in flight.
-struct Job {
-    purpose: Purpose,
-    site: SiteId,
-    flight: Option<Flight>,
-    gates: Vec<Gate>,
-    started: Timestamp,
-    lane: Lane,
-}
-
-/// What a request is for.
-enum Purpose {
-    Page(Work),
-    Robots(RobotsFetch),
-    Sitemap(Sitemap),
-    Backlinks(Question),
-    /// Checks whether any request gets through.
-    Probe(CanonicalUrl),
-}
-
-/// The kind of slot that a request occupies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lane {
-    /// The site answered its last request quickly.
-    Quick,
-    Other,
-    /// The request is slow and has released its slot.
-    Slow,
-    /// The request was aborted and its answer is pending.
-    Aborted,
-}
 
 /// A resource shared by several sites, on which requests in flight are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,9 +70,6 @@ const MIN_PREPARING: usize = 16;
 
 /// Number of sites kept available while only probes are sent.
 const SITES_FOR_PROBES: usize = 64;
-
-/// A request that has been running for this long moves to the slow lane.
-const SLOW_AFTER: Duration = Duration::from_secs(4);
 
 /// A site that answers within this time counts as quick.
 const QUICK: Duration = Duration::from_secs(2);
@@ -129,8 +96,8 @@ pub(crate) struct Network {
     /// URLs below this priority wait while sites with better ones are resting.
     min_priority: f64,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
-    /// Sites that may be requested now: `[0]` those that answered their last request quickly, `[1]` the others.
-    ready: [BTreeSet<(Rank, SiteId)>; 2],
+    /// Sites that may be requested now, by lane.
+    ready: [BTreeSet<(Rank, SiteId)>; 3],
     resting: BTreeSet<(Timestamp, u64, SiteId)>,
     /// Resting sites that have sent robots.txt and whose first page is next.
     preparing: usize,
@@ -139,13 +106,13 @@ pub(crate) struct Network {
     /// Number of requests in flight per gate.
     passed: HashMap<Gate, usize>,
     lookups: Lookups,
-    jobs: BTreeMap<JobId, Job>,
+    jobs: Jobs,
     next_job: JobId,
     /// Whether requests get through, and whether names can be resolved.
     requests: Reachability<FailedRequest>,
     names: Reachability<(SiteId, FetchError)>,
-    /// Sites that answered recently, each with a URL to probe.
-    answering: VecDeque<(SiteId, CanonicalUrl)>,
+    /// Some sites that have answered, as targets for probes.
+    answering: VecDeque<AnsweringSite>,
     /// Earliest time at which one of them may be probed, if a probe is needed.
     probe_due: Option<Timestamp>,
     /// Whether failures are held back until their cause is known.
@@ -175,13 +142,13 @@ impl Network {
             is_paused: false,
             min_priority: f64::NEG_INFINITY,
             sites: HashMap::default(),
-            ready: [BTreeSet::new(), BTreeSet::new()],
+            ready: [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
             preparing: 0,
             waiting: HashMap::new(),
             passed: HashMap::new(),
             lookups: Lookups::default(),
-            jobs: BTreeMap::new(),
+            jobs: Jobs::default(),
             next_job: 0,
             requests: Reachability::default(),
             names: Reachability::default(),
@@ -264,7 +231,9 @@ impl Network {
         if let Some(job) = self.aborts.pop() {
             return Some(Action::Abort(job));
         }
-        self.move_slow_requests(now);
+        if self.is_polite() {
+            self.aborts.extend(self.jobs.move_slow(self.workers, now));
+        }
         while let Some(&(due, turn, site)) = self.resting.first().filter(|(due, ..)| *due <= now) {
             self.resting.remove(&(due, turn, site));
             self.set_phase(site, Phase::Idle);
@@ -287,9 +256,8 @@ impl Network {
 
     /// Returns the next time at which something is due without a message.
     pub(crate) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let slow = |job: &Job| !matches!(job.lane, Lane::Slow | Lane::Aborted);
-        let first = self.jobs.values().find(|job| slow(job)).map(|job| job.started.after(SLOW_AFTER));
-        let is_full = self.jobs.len() + self.reserved() >= self.workers || self.started_pages >= self.fetches;
+        let is_full =
+            self.jobs.len() + 2 * self.reserved() >= self.workers || self.started_pages >= self.fetches;
         let rested = self.resting.first().map(|&(due, ..)| due);
         let is_gated =
             self.min_priority > f64::NEG_INFINITY && self.ready.iter().any(|ready| !ready.is_empty());
@@ -300,7 +268,7 @@ impl Network {
             // A probe that is overdue waits for another event: a site to probe, or the end of a probe.
             .chain(self.probe_due.filter(|due| *due > now))
             .chain(self.requests.next_due().into_iter().chain(self.names.next_due()).filter(|due| *due > now))
-            .chain(first.filter(|_| is_full))
+            .chain(self.jobs.next_move().filter(|_| is_full || is_gated))
             .chain(Some(read).filter(|read| is_awaited && *read > now))
             .min()
     }
@@ -330,7 +298,7 @@ impl Network {
 
     /// Handles the answer to a request.
     pub(crate) fn answered(&mut self, id: JobId, answer: Result<Response, FetchError>, now: Timestamp) {
-        let Some(job) = self.jobs.remove(&id) else { return };
+        let Some(job) = self.jobs.remove(id) else { return };
         let took = answer.as_ref().map_or(now.since(job.started), |response| response.took);
         match answer {
             Err(error) if self.is_doubtful(&error) => self.doubt(id, FailedRequest { job, error, took }, now),
@@ -338,9 +306,14 @@ impl Network {
                 let (failed, news) = self.requests.answered(id, self.next_job, now);
                 self.outbox.extend(news.map(ToWriter::Outage));
                 self.last_answer = now;
-                if let (Purpose::Page(work), Ok(_)) = (&job.purpose, &answer) {
-                    let url = work.url.clone();
-                    self.note_answering(job.site, &url);
+                let url = match &job.purpose {
+                    Purpose::Page(work) => Some((work.url.clone(), true)),
+                    Purpose::Robots(fetch) => Some((fetch.url().clone(), false)),
+                    _ => None,
+                };
+                if let Some((url, is_page)) = url.filter(|_| answer.is_ok()) {
+                    let address = job.flight.as_ref().and_then(Flight::address);
+                    self.note_answering(job.site, &url, address, is_page);
                 }
                 self.finish(job, answer, took, now);
                 failed.into_iter().for_each(|failed| self.fail(failed, now));
@@ -362,16 +335,18 @@ impl Network {
         }
         match (purpose, answer) {
             (Purpose::Page(work), answer) => {
-                self.set_quick(site, answer.is_ok() && took <= QUICK);
-                if let Some(held) = self.sites.get_mut(&site) {
-                    held.is_proven = held.is_quick;
-                }
-                self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now })));
+                let is_quick = answer.is_ok() && took <= QUICK;
+                self.update_site(site, |held| (held.is_quick, held.is_proven) = (is_quick, is_quick));
+                let address = match self.sites.get(&site).map(|held| held.address) {
+                    Some(Address::Known(address)) => address,
+                    _ => None,
+                };
+                self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now, address })));
             }
             (Purpose::Robots(fetch), answer) => {
                 let is_own = fetch.site() == site;
-                if let Some(held) = self.sites.get_mut(&site).filter(|_| is_own) {
-                    held.is_preparing |= answer.is_ok();
+                if is_own && answer.is_ok() {
+                    self.update_site(site, |held| held.is_preparing = true);
                 }
                 let crawl_delay = self.rules_answered(fetch, answer.as_ref(), now);
                 flight = flight.map(|flight| flight.with_crawl_delay(crawl_delay.filter(|_| is_own)));
@@ -410,20 +385,31 @@ impl Network {
         if self.is_polite() && self.workers >= 8 { self.workers / 4 } else { 0 }
     }
 
-    /// Number of requests in flight in a lane.
-    fn count(&self, lane: Lane) -> usize {
-        self.jobs.values().filter(|job| job.lane == lane).count()
+    /// Whether there is a free slot for another request in a site's lane.
+    fn has_slot(&self, lane: Lane) -> bool {
+        let (reserved, other) = (self.reserved(), self.jobs.count(Lane::Other));
+        let unproven = self.jobs.count(Lane::Prepared) + other;
+        self.jobs.in_slots() < self.workers
+            && (lane == Lane::Quick || unproven + reserved < self.workers)
+            && (lane != Lane::Other || other + 2 * reserved < self.workers)
     }
 
-    /// Records whether a site answered its last request quickly.
-    fn set_quick(&mut self, site: SiteId, is_quick: bool) {
-        let Some(held) = self.sites.get_mut(&site).filter(|held| held.is_quick != is_quick) else { return };
-        held.is_quick = is_quick;
-        // A ready site is listed by whether it is quick.
-        if let Phase::Ready(rank) = &held.phase {
-            let entry = (rank.clone(), site);
-            self.ready[usize::from(is_quick)].remove(&entry);
-            self.ready[usize::from(!is_quick)].insert(entry);
+    /// Updates the state of a site and keeps the queues in step, since its lane can change.
+    fn update_site(&mut self, site: SiteId, update: impl FnOnce(&mut Site)) {
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        let before = (held.lane(), held.is_preparing);
+        update(held);
+        let after = (held.lane(), held.is_preparing);
+        match &held.phase {
+            Phase::Ready(rank) if before != after => {
+                let entry = (rank.clone(), site);
+                self.ready[before.0 as usize].remove(&entry);
+                self.ready[after.0 as usize].insert(entry);
+            }
+            Phase::Resting(..) => {
+                self.preparing = self.preparing + usize::from(after.1) - usize::from(before.1);
+            }
+            _ => {}
         }
     }
 
@@ -432,28 +418,19 @@ impl Network {
         if self.is_paused || self.is_closing() || !self.requests.may_begin(now) {
             return None;
         }
-        let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
-        if quick + other >= self.workers
-            || self.ceiling.is_some_and(|(most, until)| now < until && self.jobs.len() >= most)
-        {
+        if self.ceiling.is_some_and(|(most, until)| now < until && self.jobs.len() >= most) {
             return None;
         }
-        let may_other = other + self.reserved() < self.workers;
-        let best = |lane: usize| self.ready[lane].first();
-        let lane = match (best(0), best(1).filter(|_| may_other)) {
-            (Some(first), Some(second)) => usize::from(second < first),
-            (Some(_), None) => 0,
-            (None, Some(_)) => 1,
-            (None, None) => return None,
-        };
-        let entry = match self.requests.is_suspended() {
-            // No site has ever answered, so any site serves as a probe.
-            true if self.answering.is_empty() => best(0).or(best(1))?.clone(),
-            true => return None,
-            false => self.best_worth_fetching(lane, now)?.clone(),
-        };
-        let lane = usize::from(!self.sites.get(&entry.1).is_some_and(|held| held.is_quick));
-        self.ready[lane].remove(&entry);
+        // If no site has ever answered, any site serves as a probe.
+        let is_suspended = self.requests.is_suspended();
+        if is_suspended && !self.answering.is_empty() {
+            return None;
+        }
+        let best = |lane: Lane| self.ready[lane as usize].first();
+        let lanes = Lane::OF_SITES.into_iter().filter(|lane| is_suspended || self.has_slot(*lane));
+        let lane = lanes.filter(|lane| best(*lane).is_some()).min_by_key(|lane| best(*lane))?;
+        let entry = if is_suspended { best(lane)? } else { self.best_worth_fetching(lane, now)? }.clone();
+        self.ready[lane as usize].remove(&entry);
         let (_, site) = entry;
         if let Some(held) = self.sites.get_mut(&site) {
             held.phase = Phase::Idle;
@@ -463,21 +440,22 @@ impl Network {
 
     /// Returns the best ready site that reaches the minimum priority, or the best overall if no better one is to be
     /// expected.
-    fn best_worth_fetching(&self, lane: usize, now: Timestamp) -> Option<&(Rank, SiteId)> {
+    fn best_worth_fetching(&self, lane: Lane, now: Timestamp) -> Option<&(Rank, SiteId)> {
         /// Number of sites examined. They are in policy order, which can differ from priority order.
         const MOST: usize = 64;
-        let first = self.ready[lane].first()?;
+        let ready = &self.ready[lane as usize];
+        let first = ready.first()?;
         if self.min_priority == f64::NEG_INFINITY {
             return Some(first);
         }
         let is_worth =
             |site: &SiteId| self.sites.get(site).is_none_or(|held| held.reaches(self.min_priority));
-        let found = self.ready[lane].iter().take(MOST).find(|(_, site)| is_worth(site));
+        let found = ready.iter().take(MOST).find(|(_, site)| is_worth(site));
         // Do not wait for a site that has never delivered a page quickly: it may never do so.
         let is_proven = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_proven);
         // A recent answer may bring better links once it has been read.
         let waits_for_better = || {
-            self.count(Lane::Quick) > 0
+            self.jobs.expects_quick()
                 || now < self.last_answer.after(READ_WITHIN)
                 || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
@@ -554,7 +532,6 @@ impl Network {
             }
         }
         let work = held.pop()?;
-        held.is_preparing = false;
         self.started_pages += 1;
         self.outbox.push(ToWriter::Started(work.oid));
         let action = self.dispatch(site, Purpose::Page(work), crawl_delay, now);
@@ -589,7 +566,8 @@ impl Network {
         let held = self.sites.entry(site).or_default();
         held.in_flight += 1;
         held.last_turn = id;
-        let lane = if held.is_quick { Lane::Quick } else { Lane::Other };
+        let lane = held.lane();
+        held.is_preparing &= !matches!(purpose, Purpose::Page(_));
         let address = match held.address {
             Address::Known(address) => address,
             Address::Unknown => None,
@@ -648,7 +626,7 @@ impl Network {
         if held.phase == phase {
             return;
         }
-        let lane = usize::from(!held.is_quick);
+        let lane = held.lane() as usize;
         let prepares = usize::from(held.is_preparing);
         match std::mem::replace(&mut held.phase, phase.clone()) {
             Phase::Ready(rank) => drop(self.ready[lane].remove(&(rank, site))),
@@ -673,6 +651,10 @@ impl Network {
             Some(Address::Known(address)) => address,
             _ => None,
         };
+        self.turn_at(site, address, now)
+    }
+
+    fn turn_at(&mut self, site: SiteId, address: Option<IpAddr>, now: Timestamp) -> Turn {
         self.manners.as_mut().map_or(Turn::Now, |manners| manners.hosts.may_start(site, address, now))
     }
 
@@ -742,11 +724,14 @@ impl Network {
         let room = if self.is_polite() {
             // Unresolvable names and slow requests must not keep other sites out.
             let lookups = self.lookups.len().min(self.workers / 2);
-            let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
             // Neither must sites that have never answered quickly and have no free slot.
-            let free_other = self.workers.saturating_sub(self.reserved() + other);
-            let ready = self.ready[0].len() + self.ready[1].len().min(free_other);
-            let at_hand = ready + lookups + quick + other;
+            let (reserved, other) = (self.reserved(), self.jobs.count(Lane::Other));
+            let free_other = self.workers.saturating_sub(2 * reserved + other);
+            let free_unproven =
+                self.workers.saturating_sub(reserved + other + self.jobs.count(Lane::Prepared));
+            let [quick, prepared, others] = self.ready.each_ref().map(BTreeSet::len);
+            let ready = quick + (prepared + others.min(free_other)).min(free_unproven);
+            let at_hand = ready + lookups + self.jobs.in_slots();
             let free = (self.workers + self.workers / 4).saturating_sub(at_hand);
             let is_suspended = self.requests.is_suspended() || self.names.is_suspended();
             let most = if is_suspended { SITES_FOR_PROBES } else { MAX_SITES };
@@ -761,7 +746,7 @@ impl Network {
             let offers: usize = if is_any { self.sites.values().map(Site::offers).sum() } else { 0 };
             ahead.saturating_sub(self.jobs.len() + offers)
         };
-        let started_pages = self.started_pages.saturating_sub(self.slow_pages());
+        let started_pages = self.started_pages.saturating_sub(self.jobs.late_pages());
         let left = usize::try_from(self.fetches.saturating_sub(started_pages)).unwrap_or(usize::MAX);
         let more = room.min(left).saturating_sub(self.wanted);
         if more > 0 && (more >= self.workers / 8 || self.wanted == 0) {
@@ -772,15 +757,7 @@ impl Network {
 
     /// Whether the fetch limit is reached. Nothing else is requested then, not even robots.txt.
     fn is_closing(&self) -> bool {
-        self.started_pages.saturating_sub(self.slow_pages()) >= self.fetches
-    }
-
-    /// Number of slow pages in flight. They do not count towards the fetch limit.
-    fn slow_pages(&self) -> u64 {
-        let is_slow = |job: &&Job| {
-            matches!(job.lane, Lane::Slow | Lane::Aborted) && matches!(job.purpose, Purpose::Page(_))
-        };
-        self.jobs.values().filter(is_slow).count() as u64
+        self.started_pages.saturating_sub(self.jobs.late_pages()) >= self.fetches
     }
 
     /// Reports at most once a second how many workers wait by choice.
@@ -792,7 +769,7 @@ impl Network {
             return;
         }
         self.reported_waiting = Some(now);
-        let under_way = self.count(Lane::Quick) + self.count(Lane::Other);
+        let under_way = self.jobs.in_slots();
         let is_good =
             |site: &SiteId| self.sites.get(site).is_some_and(|held| held.reaches(self.min_priority));
         let sites = self.resting.iter().filter(|(_, _, site)| is_good(site)).count();
@@ -815,30 +792,6 @@ impl Network {
             self.outbox.push(ToWriter::Idle(self.messages_handled));
         } else if !is_idle {
             self.reported_idle = None;
-        }
-    }
-
-    /// Moves slow requests to the slow lane, and aborts the oldest if there are too many.
-    fn move_slow_requests(&mut self, now: Timestamp) {
-        let is_full = self.jobs.len() + self.reserved() >= self.workers;
-        if !self.is_polite() || !is_full && self.started_pages < self.fetches {
-            return;
-        }
-        let mut slow = 0;
-        for job in self.jobs.values_mut() {
-            if now.since(job.started) < SLOW_AFTER {
-                break;
-            }
-            if job.lane != Lane::Aborted {
-                job.lane = Lane::Slow;
-                slow += 1;
-            }
-        }
-        let too_many = slow - slow.min(self.workers);
-        let oldest = self.jobs.iter_mut().filter(|(_, job)| job.lane == Lane::Slow).take(too_many);
-        for (&id, job) in oldest {
-            job.lane = Lane::Aborted;
-            self.aborts.push(id);
         }
     }
 }

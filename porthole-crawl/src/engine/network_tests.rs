@@ -144,11 +144,11 @@ fn unresponsive_sites_leave_slots_to_others() {
     bench.offer((0..20).map(|n| work(&format!("http://bad{n}.test/"), 1.0)).collect());
     bench.wait(Duration::from_millis(1));
     let bad = bench.urls().iter().filter(|url| url.contains("bad")).count();
-    assert_eq!(bad, 6, "three quarters");
+    assert_eq!(bad, 4, "half");
     assert!(bench.urls().contains(&"http://good.test/1"), "{:?}", bench.urls());
     // Slow requests move to the slow lane. If there are too many, the oldest are aborted.
     bench.wait(Duration::from_secs(5));
-    assert_eq!(bench.urls().iter().filter(|url| url.contains("bad")).count(), 12);
+    assert_eq!(bench.urls().iter().filter(|url| url.contains("bad")).count(), 8);
     bench.wait(Duration::from_secs(5));
     bench.wait(Duration::from_secs(5));
     assert!(bench.aborted.len() >= 4, "{:?}", bench.aborted);

@@ -226,6 +226,11 @@ impl<T> Reachability<T> {
         self.doubts.iter().any(|doubt| doubt.site == site)
     }
 
+    /// Time of the last failure of a request to this site whose cause is not settled.
+    pub(crate) fn doubted_at(&self, site: SiteId) -> Option<Timestamp> {
+        self.doubts.iter().filter(|doubt| doubt.site == site).map(|doubt| doubt.at).max()
+    }
+
     /// Whether only probes are sent.
     pub(crate) fn is_suspended(&self) -> bool {
         self.suspension.is_some()

@@ -225,7 +225,7 @@ fn unread(archive: &Archive, tried: &TriedUrl) -> Option<Unread> {
         rank: Default::default(),
         copy: None,
     };
-    Some(Unread { work, answer: Ok(response), at: tried.at })
+    Some(Unread { work, answer: Ok(response), at: tried.at, address: None })
 }
 
 /// Setting that names the critic that judged the stored pages.

@@ -102,10 +102,10 @@ fn stalling_sites_do_not_delay_the_first_pages() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("crawl.db");
     let (pages, asked) = run(&mut SqliteStore::open(&path).unwrap(), &clock, 40);
-    // Stalled requests leave their slots after at most 4 s. Then follow the pause and the page.
-    assert!(pages[0] <= Duration::from_millis(4_000 + 2_000 + 150 + 10), "{:?}", pages[0]);
+    // Robots.txt, the pause after it, and the page. Stalled hosts do not take the slots of prepared sites.
+    assert!(pages[0] <= Duration::from_millis(150 + 2_000 + 150 + 10), "{:?}", pages[0]);
     let robots = asked.iter().filter(|(at, url)| at.as_secs() == 0 && url.path() == "/robots.txt").count();
-    assert!((48..=240).contains(&robots), "{robots} robots.txt in the first second");
+    assert!((32..=240).contains(&robots), "{robots} robots.txt in the first second");
     assert!(pages.len() > 200, "{} pages in the first 40 seconds", pages.len());
     assert!(asked.iter().any(|(_, url)| url.as_str() == "http://busy.test/500"));
 

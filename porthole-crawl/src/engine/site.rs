@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use porthole_types::{CanonicalUrl, Rank, Timestamp, UrlId, Work};
 
+use super::network::Lane;
 use crate::backlinks::Question;
 use crate::robots::RobotsFetch;
 
@@ -108,6 +109,15 @@ impl Site {
     pub(crate) fn recall(&mut self, oid: UrlId) -> Option<Work> {
         let at = self.offers.iter().position(|work| work.oid == oid)?;
         Some(self.offers.remove(at))
+    }
+
+    /// The lane of its next request.
+    pub(crate) fn lane(&self) -> Lane {
+        match (self.is_quick, self.is_preparing) {
+            (true, _) => Lane::Quick,
+            (false, true) => Lane::Prepared,
+            (false, false) => Lane::Other,
+        }
     }
 
     pub(crate) fn best(&self) -> Option<&Work> {

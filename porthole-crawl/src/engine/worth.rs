@@ -27,7 +27,7 @@ const SHARE_OF_BEST: f64 = 0.7;
 
 /// Number of best links, and the maximum per site: about what a site can deliver in twenty seconds. The limit per
 /// site keeps a crawl from waiting for a single good site.
-const BEST_LINKS: usize = 16;
+pub(crate) const BEST_LINKS: usize = 16;
 pub(crate) const BEST_OF_A_SITE: usize = 8;
 
 /// The share with a time target. Pages cost nothing then, so only links that hardly ever lead to a page are skipped.

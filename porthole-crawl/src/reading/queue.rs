@@ -163,7 +163,7 @@ mod tests {
             copy: None,
         };
         let answer = Err(FetchError { url, kind: FailureKind::Dns, detail: String::new() });
-        Unread { work, answer, at: Timestamp(0) }
+        Unread { work, answer, at: Timestamp(0), address: None }
     }
 
     #[test]

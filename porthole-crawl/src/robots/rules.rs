@@ -19,8 +19,10 @@ pub struct RobotsRules {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
-    /// Normalised, without a final `$`.
+    /// Normalised, without a final `$`, and with one `*` for each run of them, so that a run costs no time.
     pattern: Box<[u8]>,
+    /// Specificity: the number of octets as written (RFC 9309, 2.2.2).
+    octets: usize,
     /// The pattern ended with `$`: the path must end where the pattern does.
     whole: bool,
     allow: bool,
@@ -79,7 +81,7 @@ impl RobotsRules {
     pub(super) fn lines(&self) -> String {
         let mut lines = String::new();
         for rule in &self.rules {
-            lines += &rule.line();
+            lines += &rule.full_line();
             lines.push('\n');
         }
         if let Some(delay) = self.crawl_delay {
@@ -166,18 +168,27 @@ impl Rule {
             return None;
         }
         let (pattern, whole) = value.strip_suffix(b"$").map_or((value, false), |pattern| (pattern, true));
-        Some(Rule { pattern: normalized(pattern, Kind::Pattern).into(), whole, allow })
-    }
-
-    /// Specificity: the number of octets (RFC 9309, 2.2.2).
-    fn octets(&self) -> usize {
-        self.pattern.len() + usize::from(self.whole)
+        let mut pattern = normalized(pattern, Kind::Pattern).into_owned();
+        let octets = pattern.len() + usize::from(whole);
+        pattern.dedup_by(|byte, before| (*byte, *before) == (b'*', b'*'));
+        Some(Rule { pattern: pattern.into(), octets, whole, allow })
     }
 
     fn line(&self) -> String {
+        self.line_with(&String::from_utf8_lossy(&self.pattern))
+    }
+
+    /// The line with as many octets as it was written with.
+    fn full_line(&self) -> String {
+        let missing = self.octets - self.pattern.len() - usize::from(self.whole);
+        let pattern = String::from_utf8_lossy(&self.pattern);
+        self.line_with(&pattern.replacen('*', &"*".repeat(missing + 1), 1))
+    }
+
+    fn line_with(&self, pattern: &str) -> String {
         let word = if self.allow { "Allow" } else { "Disallow" };
         let end = if self.whole { "$" } else { "" };
-        format!("{word}: {}{end}", String::from_utf8_lossy(&self.pattern))
+        format!("{word}: {pattern}{end}")
     }
 }
 
@@ -264,7 +275,7 @@ impl<'a> Parser<'a> {
     fn finish(self) -> RobotsRules {
         let mut group = if self.ours.named { self.ours } else { self.everyones };
         group.rules.sort_by(|a, b| {
-            let by_rank = (b.octets(), b.allow).cmp(&(a.octets(), a.allow));
+            let by_rank = (b.octets, b.allow).cmp(&(a.octets, a.allow));
             // Equal rules next to each other, so that duplicates can be removed.
             by_rank.then_with(|| (&a.pattern, a.whole).cmp(&(&b.pattern, b.whole)))
         });

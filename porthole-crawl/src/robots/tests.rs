@@ -291,6 +291,11 @@ fn the_cost_of_a_verdict_is_bounded() {
     let folders: String = (0..20_000).map(|number| format!("Disallow: /f{number}/*x\n")).collect();
     let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{folders}").as_bytes(), false);
     assert!(rules.compared("/f7/page") < 30 && rules.allows("/f7/page") && !rules.allows("/f7/x"));
+    // A run of wildcards as long as a file.
+    let stars = format!("User-agent: *\nDisallow: /f{}", "*".repeat(490_000));
+    let rules = RobotsRules::parse(AGENT, stars.as_bytes(), false);
+    assert!(rules.compared("/f7") < 10 && rules.allows("/g"), "{}", rules.compared("/f7"));
+    assert_eq!(rules.rule_for("/f7").unwrap(), "Disallow: /f*");
     // Many rules and a typical URL.
     let usual: String = (0..2_500).map(|number| format!("Disallow: /*sort={number}&\n")).collect();
     let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{usual}").as_bytes(), false);
@@ -541,6 +546,7 @@ fn stored_rules_survive_a_round_trip() {
         "User-agent: *\nDisallow: /a$b$\nAllow: /a*%2f?x=:/%20\nDisallow: /\u{fc}\nCrawl-delay: 0.35\nSitemap: https://a.test/s.xml\n",
         "User-agent: porthole\nDisallow:\n",
         "User-agent: *\nDisallow: /x # not here\nDisallow: *.pdf$\n",
+        "User-agent: *\nDisallow: /a***b**$\nAllow: /a*b*\nAllow: **\n",
     ];
     for text in table {
         let rules = RobotsRules::parse("porthole", text.as_bytes(), false);

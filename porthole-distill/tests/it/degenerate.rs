@@ -7,7 +7,7 @@ use porthole_distill::{
 use crate::web::{Web, all};
 
 #[test]
-fn nothing_gives_nothing() {
+fn an_empty_graph_has_no_scores() {
     Web::plain(0, &[]).check(all(), &[], &[]);
     Web::plain(1, &[]).check(all(), &[0.0], &[0.0]);
     Web::plain(3, &[]).check(DistillOptions::default(), &[0.0; 3], &[0.0; 3]);
@@ -24,7 +24,7 @@ fn a_web_without_relevance_has_neither_hubs_nor_authorities() {
 }
 
 #[test]
-fn relevance_beyond_its_range_is_brought_into_it() {
+fn relevance_is_clamped() {
     let links = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)];
     let odd = Web::new(&[f64::INFINITY, f64::NAN, -1.0, 7.0, 0.5, f64::NEG_INFINITY], &links);
     let (hubs, authorities) = ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0 / 3.0, 1.0 / 3.0, 0.0]);
@@ -32,7 +32,7 @@ fn relevance_beyond_its_range_is_brought_into_it() {
 }
 
 #[test]
-fn links_to_oneself_and_repeated_ones_add_nothing() {
+fn self_links_and_duplicates_do_not_count() {
     let links = [(0, 2), (0, 3), (1, 3)];
     let plain = Web::plain(4, &links).scores(all());
     let more = [(3, 3), (0, 3), (0, 2), (1, 3), (0, 3), (1, 1), (0, 3), (0, 0)];
@@ -45,7 +45,7 @@ fn links_to_oneself_and_repeated_ones_add_nothing() {
 }
 
 #[test]
-fn weights_that_are_worlds_apart_give_numbers() {
+fn extreme_weights_give_finite_scores() {
     let web = Web::new(&[1e-300, 1e-300, 1e-300, 1.0], &[(0, 1), (1, 2), (3, 0), (0, 3)]);
     for factors in
         [[1.0; 4], [1e-300; 4], [1e300; 4], [f64::NAN, 1.0, 1.0, 1.0], [1.0, -1.0, f64::INFINITY, 1.0]]
@@ -56,7 +56,7 @@ fn weights_that_are_worlds_apart_give_numbers() {
 }
 
 #[test]
-fn a_link_to_a_page_that_is_not_there_is_refused() {
+fn links_to_unknown_pages_are_rejected() {
     let nodes = [DistillNode { site: 0, relevance: 1.0, fetched: true }; 3];
     let error = DistillGraph::new(&nodes, &[(0, 1), (1, 3), (4, 0)], |link| *link).unwrap_err();
     assert_eq!(error, Error::UnknownPage { link: 1, page: 3, pages: 3 });
@@ -64,7 +64,7 @@ fn a_link_to_a_page_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn vectors_of_the_wrong_length_are_refused() {
+fn vectors_of_the_wrong_length_are_rejected() {
     let graph = Web::plain(3, &[(0, 1)]).graph();
     let options = DistillOptions { factors: Some(&[1.0]), ..all() };
     let wrong = |what| Some(Error::WrongLength { what, found: 1, pages: 3 });
@@ -74,7 +74,7 @@ fn vectors_of_the_wrong_length_are_refused() {
 }
 
 #[test]
-fn nothing_is_the_best_of_nothing() {
+fn an_empty_graph_has_no_best_pages() {
     assert!(top(&[], 3).is_empty());
     assert!(top(&[0.0, 0.0], 3).is_empty());
     assert!(top(&[0.5, 0.5], 0).is_empty());

@@ -19,7 +19,7 @@ fn a_star_that_points_inwards_has_one_authority() {
 }
 
 #[test]
-fn in_a_complete_bipartite_graph_all_of_a_side_are_alike() {
+fn in_a_complete_bipartite_graph_each_side_is_uniform() {
     let links: Vec<_> = (0..2).flat_map(|hub| (2..5).map(move |authority| (hub, authority))).collect();
     Web::plain(5, &links).check(all(), &[0.5, 0.5, 0.0, 0.0, 0.0], &[0.0, 0.0, THIRD, THIRD, THIRD]);
 }
@@ -34,7 +34,7 @@ fn a_path_has_the_golden_ratio() {
 }
 
 #[test]
-fn of_two_islands_the_denser_one_wins() {
+fn of_two_components_the_denser_one_wins() {
     let links = [(0, 2), (0, 3), (1, 2), (1, 3), (4, 5), (4, 6)];
     let hubs = [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0];
     Web::plain(7, &links).check(all(), &hubs, &[0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0]);
@@ -92,7 +92,7 @@ fn rho_keeps_an_irrelevant_hub_and_no_irrelevant_authority() {
 }
 
 #[test]
-fn rho_by_share_takes_all_that_are_as_relevant_as_the_last() {
+fn rho_by_share_includes_ties() {
     let web = Web::new(&[0.5, 0.9, 0.9, 0.9, 0.1], &[(0, 1), (0, 2), (0, 3), (0, 4)]);
     let graph = web.graph();
     let rho = |share| {
@@ -117,7 +117,7 @@ fn only_judged_pages_count() {
 }
 
 #[test]
-fn marks_weigh_in() {
+fn user_feedback_changes_scores() {
     let web = Web::plain(5, &[(0, 2), (0, 3), (1, 3), (1, 4)]);
     let even = web.scores(all());
     assert_close(&even.hubs, &[0.5, 0.5, 0.0, 0.0, 0.0], "without marks");
@@ -138,7 +138,7 @@ fn a_useless_hub_may_be_an_authority() {
 }
 
 #[test]
-fn fewer_iterations_than_needed_are_not_passed_off_as_enough() {
+fn too_few_iterations_are_reported_as_not_converged() {
     let web = Web::plain(4, &[(0, 2), (0, 3), (1, 3)]);
     let scores = web.scores(DistillOptions { max_iterations: 2, ..all() });
     assert_eq!((scores.iterations, scores.converged), (2, false));

@@ -25,7 +25,7 @@ fn mirrored(mirrors: u32) -> Web {
 }
 
 #[test]
-fn a_hundred_mirrors_weigh_as_one() {
+fn a_hundred_mirrors_count_as_one() {
     let mut hubs = vec![0.0; 104];
     (hubs[2], hubs[3]) = (0.5, 0.5);
     let mut authorities = vec![0.0; 104];
@@ -38,7 +38,7 @@ fn a_hundred_mirrors_weigh_as_one() {
 
 /// Both authorities have one endorsement each, and keep their initial scores; so do their hubs.
 #[test]
-fn a_hundred_mirrors_are_as_good_as_a_single_page() {
+fn a_hundred_mirrors_score_like_a_single_page() {
     let one_iteration = DistillOptions { max_iterations: 1, ..all() };
     let links = |mirrors: u32| {
         let mut links: Vec<_> = (0..mirrors).map(|mirror| (2 + mirror, 0)).collect();
@@ -61,7 +61,7 @@ fn a_hundred_mirrors_are_as_good_as_a_single_page() {
 
 /// Hub 0 links to ten pages of one site, hub 1 to two pages of two.
 #[test]
-fn a_list_of_one_sites_pages_weighs_as_one_link() {
+fn links_to_many_pages_of_one_site_count_as_one() {
     let mut links: Vec<_> = (2..12).map(|page| (0, page)).collect();
     links.extend([(1, 12), (1, 13)]);
     let mut sites = vec![0, 1];

@@ -16,7 +16,7 @@ fn graph() -> DistillGraph {
 }
 
 #[test]
-fn a_site_has_one_voice_and_a_page_counts_once() {
+fn sites_and_pages_count_once() {
     let graph = graph();
     let mut all = Neighbourhoods::new(&graph);
     // Sites 1, 2 and 3 have 0.2, 0.8 and 1.0.
@@ -24,7 +24,7 @@ fn a_site_has_one_voice_and_a_page_counts_once() {
     assert_eq!(found.sites, 3);
     assert!((found.evidence - 2.0 / 3.0).abs() < 1e-12, "{found:?}");
     assert_eq!(all.of(4), Some(JudgedNeighbours { sites: 1, evidence: 0.2 }));
-    assert_eq!(all.of(6), None, "nobody links to it");
+    assert_eq!(all.of(6), None, "no page links to it");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn good_neighbours_raise_a_page_and_poor_ones_lower_it() {
 }
 
 #[test]
-fn many_alike_say_more_than_one() {
+fn many_neighbours_are_stronger_evidence_than_one() {
     let graph = graph();
     let all = Neighbourhoods::new(&graph);
     let by = |sites| all.relevance(0.2, &JudgedNeighbours { sites, evidence: 0.9 });

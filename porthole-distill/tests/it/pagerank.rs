@@ -13,7 +13,7 @@ fn ranks(pages: usize, links: &[Link], options: PageRankOptions<'_>) -> Vec<f64>
 }
 
 #[test]
-fn a_ring_is_even_and_a_pair_of_pages_is_known() {
+fn hand_computed_ring_and_pair() {
     assert_close(&ranks(3, &[(0, 1), (1, 2), (2, 0)], PageRankOptions::default()), &[1.0 / 3.0; 3], "ring");
     // x0 = 0.075 + 0.85 x1 / 2 and x1 = 1 - x0: page 1 has no links.
     let first = (0.075 + 0.425) / 1.425;
@@ -21,14 +21,14 @@ fn a_ring_is_even_and_a_pair_of_pages_is_known() {
 }
 
 #[test]
-fn who_starts_anew_at_one_page_never_sees_what_it_does_not_lead_to() {
+fn restart_at_one_page_ranks_only_reachable_pages() {
     let options = PageRankOptions { restart: Some(&[1.0, 0.0, 0.0]), ..PageRankOptions::default() };
     let found = ranks(3, &[(0, 1), (2, 0)], options);
     assert_close(&found, &[1.0 / 1.85, 0.85 / 1.85, 0.0], "restart at 0");
 }
 
 #[test]
-fn a_restart_that_is_nothing_is_even() {
+fn a_zero_restart_vector_is_uniform() {
     let even = ranks(3, &[(0, 1)], PageRankOptions::default());
     for restart in [[0.0; 3], [f64::NAN; 3], [-1.0; 3], [f64::INFINITY; 3]] {
         let options = PageRankOptions { restart: Some(&restart), ..PageRankOptions::default() };

@@ -5,7 +5,7 @@ use porthole_distill::{DistillOptions, HitsDistiller, Missed, missed, top};
 use crate::web::{Web, all};
 
 #[test]
-fn the_best_come_first_and_equal_ones_by_number() {
+fn top_is_ordered_by_score_then_by_number() {
     let scores = [0.1, 0.3, 0.0, 0.3, 0.2];
     assert_eq!(top(&scores, 3), [(1, 0.3), (3, 0.3), (4, 0.2)]);
     assert_eq!(top(&scores, 9), [(1, 0.3), (3, 0.3), (4, 0.2), (0, 0.1)]);
@@ -19,7 +19,7 @@ fn web() -> Web {
 }
 
 #[test]
-fn a_hub_says_which_links_carry_it() {
+fn a_hub_is_explained_by_its_links() {
     let graph = web().graph();
     let distiller = HitsDistiller::new(&graph, all()).unwrap();
     let scores = distiller.scores();
@@ -35,7 +35,7 @@ fn a_hub_says_which_links_carry_it() {
 }
 
 #[test]
-fn an_authority_says_which_hubs_carry_it() {
+fn an_authority_is_explained_by_its_hubs() {
     let graph = web().graph();
     let distiller = HitsDistiller::new(&graph, all()).unwrap();
     let scores = distiller.scores();
@@ -46,7 +46,7 @@ fn an_authority_says_which_hubs_carry_it() {
 }
 
 #[test]
-fn without_the_correction_all_links_are_alike() {
+fn without_the_correction_all_links_count_the_same() {
     let graph = web().graph();
     let distiller = HitsDistiller::new(&graph, DistillOptions { correct_inflation: false, ..all() }).unwrap();
     let scores = distiller.scores();
@@ -56,7 +56,7 @@ fn without_the_correction_all_links_are_alike() {
 }
 
 #[test]
-fn neighbours_of_great_hubs_that_were_not_fetched_are_missed() {
+fn unfetched_targets_of_great_hubs_are_missed() {
     // Hub 0 is great, hub 1 less so; 6, 7 and 8 were not fetched, and 7 is on the site of hub 0.
     let mut web = web();
     web.nodes.extend([web.nodes[3], web.nodes[0], web.nodes[1]]);

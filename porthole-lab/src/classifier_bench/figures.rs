@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_of_least_squares() {
+    fn hand_computed_least_squares_line() {
         let exact = LineFit::of(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]);
         assert_eq!(exact, LineFit { slope: 2.0, intercept: 1.0, r2: 1.0 });
         // By hand: slope 3/2, through (1, 7/3); residues 1/6, -1/3, 1/6 of a variance of 14/9.

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_files_come_in_order() {
+    fn plain_files_are_returned_in_order() {
         let long = vec![b'x'; 1000];
         let entries = [
             entry("a/", b'5', b""),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_not_known_is_an_error() {
+    fn damaged_and_unsupported_archives_are_errors() {
         let good = archive(&[entry("a", b'0', b"one")]);
         for cut in 0..good.len() - BLOCK {
             if cut != 2 * BLOCK {

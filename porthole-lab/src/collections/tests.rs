@@ -48,7 +48,7 @@ fn labelled_pages_are_read_in_the_order_of_the_file() {
 }
 
 #[test]
-fn topics_can_be_cut_down() {
+fn topics_can_be_restricted() {
     let folder = folder(LABELS);
     let read = || Collection::webkb(folder.path(), KeepText::Counts).unwrap();
     assert_eq!(topics(&read().top()), [vec!["/hobby", "/science"], vec!["/science"]]);
@@ -58,11 +58,11 @@ fn topics_can_be_cut_down() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
-    let said =
+fn errors_name_file_and_line() {
+    let error =
         |labels: &str| Collection::webkb(folder(labels).path(), KeepText::Counts).unwrap_err().to_string();
-    assert!(said("http://a/1\t/a\nhttp://a/2").contains("labels.tsv, line 2: a URL and a topic"));
-    assert!(said("http://a/1\ta").contains("line 1: a topic is a path"));
+    assert!(error("http://a/1\t/a\nhttp://a/2").contains("labels.tsv, line 2: a URL and a topic"));
+    assert!(error("http://a/1\ta").contains("line 1: a topic is a path"));
     let empty = tempfile::tempdir().unwrap();
     let missing = |error: CollectionError| matches!(error, CollectionError::Missing { .. });
     assert!(missing(Collection::newsgroups20(empty.path(), KeepText::Counts).unwrap_err()));

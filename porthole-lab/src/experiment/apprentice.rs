@@ -97,7 +97,7 @@ pub struct AtDistance {
     pub information_gain: f64,
     /// Sum of theta over the terms there.
     pub theta: f64,
-    /// Mean number of leaves there, by the element that they are or stand in.
+    /// Mean number of leaves there, by the element that they are or are in.
     pub tags: BTreeMap<String, f64>,
     /// Share of the leaves there without words.
     pub without_words: f64,
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_by_hand() {
+    fn hand_computed_queue_estimates() {
         let waiting = |url, before, after| QueuedEstimate { url: UrlId(url), before, after };
         let queue = [waiting(1, 0.9, 0.1), waiting(2, 0.5, 0.2), waiting(3, 0.1, 0.3), waiting(4, 1.0, 1.0)];
         // The fourth cannot be fetched.

@@ -101,7 +101,7 @@ impl<'a> WebLinks<'a> {
         WebLinks { links: &web.links, is_page: Box::new(|id| web.counts.contains_key(id)) }
     }
 
-    /// All links, whatever is at their ends.
+    /// All links, including those to URLs without a page.
     #[cfg(test)]
     pub(super) fn all(links: &'a BTreeMap<UrlId, Vec<UrlId>>) -> Self {
         WebLinks { links, is_page: Box::new(|_| true) }

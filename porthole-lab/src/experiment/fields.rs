@@ -136,7 +136,7 @@ impl Fields {
             at,
             servers: self.servers.unwrap_or(true),
             general: self.general.unwrap_or(false),
-            shape: self.shape.unwrap_or_else(usual_shape),
+            shape: self.shape.unwrap_or_else(default_shape),
             studies: self.studies.unwrap_or_default(),
             pace: self.pace,
         };
@@ -146,7 +146,7 @@ impl Fields {
 }
 
 /// Default shape of the critic.
-pub(super) fn usual_shape() -> String {
+pub(super) fn default_shape() -> String {
     ClassifierShape::default().name().to_owned()
 }
 

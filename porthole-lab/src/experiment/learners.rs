@@ -157,12 +157,12 @@ impl LearnerPasses {
         let parts = training_set.parts(FOLDS);
         let mut learners = vec![OfflineLearner::new(kind); parts.len()];
         let passes = (0..if kind == LearnerKind::Bayes { 1 } else { PASSES }).map(|_| {
-            let mut said = Vec::new();
+            let mut folds = Vec::new();
             for (learner, (others, own)) in learners.iter_mut().zip(&parts) {
                 learner.learn(others);
-                said.push((learner.accuracy_on(own), learner.accuracy_on(others), own.links() as f64));
+                folds.push((learner.accuracy_on(own), learner.accuracy_on(others), own.links() as f64));
             }
-            Pass::of(&said)
+            Pass::of(&folds)
         });
         let passes = passes.collect();
         let cpu_ms = timed(|| OfflineLearner::new(kind).learn(training_set)).1;
@@ -172,13 +172,13 @@ impl LearnerPasses {
 
 impl Pass {
     /// From each fold's accuracy on held-out links, accuracy on training links, and number of held-out links.
-    fn of(said: &[(Accuracy, Accuracy, f64)]) -> Pass {
-        let all: f64 = said.iter().map(|part| part.2).sum();
+    fn of(folds: &[(Accuracy, Accuracy, f64)]) -> Pass {
+        let all: f64 = folds.iter().map(|part| part.2).sum();
         Pass {
-            positive: rounded(mean(said.iter().map(|part| part.0.positive))),
-            negative: rounded(mean(said.iter().map(|part| part.0.negative))),
-            average: rounded(said.iter().map(|part| part.0.average * part.2).sum::<f64>() / all.max(1.0)),
-            learnt: rounded(mean(said.iter().map(|part| part.1.average))),
+            positive: rounded(mean(folds.iter().map(|part| part.0.positive))),
+            negative: rounded(mean(folds.iter().map(|part| part.0.negative))),
+            average: rounded(folds.iter().map(|part| part.0.average * part.2).sum::<f64>() / all.max(1.0)),
+            learnt: rounded(mean(folds.iter().map(|part| part.1.average))),
         }
     }
 }

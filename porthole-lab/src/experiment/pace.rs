@@ -1,4 +1,4 @@
-//! Experiments in simulated time: workers, pauses, and hosts that take their time.
+//! Experiments in simulated time: workers, delays, and hosts with latency.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,23 +9,23 @@ use porthole_types::CanonicalUrl;
 use porthole_webs::synth::draw::Draw;
 use serde::{Deserialize, Serialize};
 
-/// How a crawl of an experiment behaves in time.
+/// Timing of a crawl in an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Requests under way at once.
+    /// Number of concurrent requests.
     pub workers: usize,
-    /// Seconds between two requests to a host, at least.
+    /// Minimum number of seconds between two requests to a host.
     pub delay: f64,
-    /// How long answers take: seconds for all hosts, or `web` for hosts that differ as on the web.
+    /// Latency: seconds for all hosts, or `web` for hosts that differ as on the web.
     pub latency: LatencyField,
-    /// What a free worker does while good sites rest: `wait` or `fill`.
+    /// What a free worker does while good sites are in their delay: `wait` or `fill`.
     #[serde(default = "wait")]
     pub idle: String,
 }
 
-/// What is different from the experiment's pace in crawls of one strategy: `8`, `fill`, `8|fill`, or `off` for one fetch
-/// at a time without delays.
+/// Overrides of the experiment's pace for one strategy: `8`, `fill`, `8|fill`, or `off` for one fetch at a time
+/// without delays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PaceChange {
     is_off: bool,
@@ -86,7 +86,7 @@ fn wait() -> String {
 }
 
 impl Pace {
-    /// What is wrong with it.
+    /// Returns the problem, if there is one.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.workers == 0 || !(0.0..=3600.0).contains(&self.delay) {
             return Err("pace: workers is at least 1, and delay between 0 and 3600 seconds".to_owned());
@@ -121,7 +121,7 @@ impl Pace {
     }
 }
 
-/// A web whose hosts take their time.
+/// A web whose hosts have latency.
 pub(super) struct PacedWeb<'a, W> {
     pub(super) web: &'a W,
     pub(super) pace: &'a Pace,
@@ -139,7 +139,8 @@ impl<W: Fetch> Fetch for PacedWeb<'_, W> {
 }
 
 impl<W> PacedWeb<'_, W> {
-    /// Log-normal over hosts, with a median of 0.3 s: nine tenths are below 0.9 s. A request takes 0.8 to 1.2 times that.
+    /// Log-normal over hosts, with a median of 0.3 s; 90% are below 0.9 s. A request takes 0.8 to 1.2 times the
+    /// latency of its host.
     fn latency(&self, url: &CanonicalUrl) -> Duration {
         match self.pace.latency {
             LatencyField::Seconds(seconds) => Duration::from_secs_f64(seconds),
@@ -147,7 +148,7 @@ impl<W> PacedWeb<'_, W> {
                 let mut host = Draw::of(self.seed ^ url.site().0);
                 let mut page = Draw::of(self.seed ^ url.id().0);
                 let unit = |draw: &mut Draw| (draw.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-                // Twelve uniform numbers make a normal one.
+                // The sum of twelve uniform numbers is approximately normal.
                 let normal = (0..12).map(|_| unit(&mut host)).sum::<f64>() - 6.0;
                 let seconds = 0.3 * (0.85 * normal).exp() * (0.8 + 0.4 * unit(&mut page));
                 Duration::from_secs_f64(seconds.min(20.0))

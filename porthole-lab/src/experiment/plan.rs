@@ -59,7 +59,7 @@ pub(super) struct StrategyName {
     pub(super) within: Option<Box<StrategyName>>,
     /// Starts an apprentice with lessons from the pages that this strategy fetched (A 3.5).
     pub(super) teacher: Option<Box<StrategyName>>,
-    /// What is different from the experiment's pace.
+    /// Overrides of the experiment's pace.
     pub(super) pace: PaceChange,
 }
 

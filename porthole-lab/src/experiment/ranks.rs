@@ -117,11 +117,11 @@ impl FetchedPages {
     fn read(results: &Results, outcome: &CrawlSummary) -> Result<Self, ExperimentError> {
         let CrawlSummary { topic, strategy, sample, .. } = outcome;
         let trace = results.trace(topic, strategy, *sample)?;
-        let came = trace.steps.iter().filter(|step| step.label != FetchLabel::None);
+        let pages = trace.steps.iter().filter(|step| step.label != FetchLabel::None);
         let page =
             |step: &super::FetchStep| Some((CanonicalUrl::parse(&step.url).ok()?.id(), step.label.counts()));
         let plan = CrawlPlan { topic: topic.clone(), strategy: strategy.clone(), sample: *sample };
-        Ok(FetchedPages { plan, pages: came.filter_map(page).collect() })
+        Ok(FetchedPages { plan, pages: pages.filter_map(page).collect() })
     }
 
     fn counted(&self) -> impl Iterator<Item = UrlId> {

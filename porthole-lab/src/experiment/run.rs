@@ -271,12 +271,12 @@ fn in_parallel<T: Sync, R: Send>(
                     let Some(item) = items.get(at) else { return };
                     let result = work(item);
                     failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    results.lock().expect("nobody panics with it").push((at, result));
+                    results.lock().expect("no thread has panicked").push((at, result));
                 }
             });
         }
     });
-    let mut results = results.into_inner().expect("nobody panics with it");
+    let mut results = results.into_inner().expect("no thread has panicked");
     results.par_sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_is_made_once_unless_it_follows_from_the_crawls() {
+    fn a_study_runs_once_unless_it_depends_on_the_crawls() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("small.toml");
         let text = "topics = [\"/Home/Gardening\"]\nstrategies = [\"soft\"]\nsamples = 1\nstart = 2\ntrain = 0.1\n\
@@ -172,11 +172,11 @@ mod tests {
         lab.run(Some(&kept), 1, &|_| {}).unwrap();
         let once = StudyKind { name: "once", make: counting, follows: false };
         let follows = StudyKind { name: "follows", make: counting, follows: true };
-        let mut heard = Vec::new();
+        let mut steps = Vec::new();
         for study in [&once, &once, &follows, &follows] {
-            study.made(&lab, &kept, &mut |what| heard.push(what.to_owned())).unwrap();
+            study.made(&lab, &kept, &mut |what| steps.push(what.to_owned())).unwrap();
         }
-        assert_eq!(heard, ["once: counting", "follows: counting", "follows: counting"]);
+        assert_eq!(steps, ["once: counting", "follows: counting", "follows: counting"]);
         let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
         assert_eq!((read("once.json"), read("follows.json")), ("[0, 1]".to_owned(), "[2, 1]".to_owned()));
         assert_eq!(read("once.svg"), "<svg/>");

@@ -72,7 +72,7 @@ fn is_trained_on(page: u32) -> bool {
 }
 
 #[test]
-fn crawls_in_simulated_time_are_the_same_every_time_and_take_as_long_as_pauses_do() {
+fn crawls_in_simulated_time_are_deterministic_and_bounded_by_delays() {
     let pace = |idle: &str| {
         format!("at = [5, 20]\npace = {{ workers = 8, delay = 2, latency = \"web\", idle = \"{idle}\" }}")
     };
@@ -91,7 +91,7 @@ fn crawls_in_simulated_time_are_the_same_every_time_and_take_as_long_as_pauses_d
 }
 
 #[test]
-fn a_strategy_can_have_a_pace_of_its_own() {
+fn a_strategy_can_override_the_pace() {
     let pace = "at = [5, 20]\npace = { workers = 8, delay = 2, latency = 1, idle = \"wait\" }";
     let strategies = "strategies = [\"soft\", \"soft|8|wait\", \"soft|1\", \"soft|1|fill\", \"soft|off\"]";
     let changes = [("at = [5, 20]", pace), ("strategies = [\"breadth\", \"soft\", \"random\"]", strategies)];
@@ -110,7 +110,7 @@ fn a_strategy_can_have_a_pace_of_its_own() {
 }
 
 #[test]
-fn what_is_trained_on_or_started_from_does_not_count() {
+fn training_and_start_pages_do_not_count() {
     let lab = lab(&[("[5, 20]", "[5, 20, 1000]")]);
     let found = outcomes(&lab);
     let names: Vec<_> = found.iter().map(|outcome| (outcome.strategy.as_str(), outcome.sample)).collect();
@@ -136,7 +136,7 @@ fn what_is_trained_on_or_started_from_does_not_count() {
 }
 
 #[test]
-fn a_trace_says_what_every_fetch_was() {
+fn a_trace_labels_every_fetch() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &[]).unwrap();
@@ -179,7 +179,7 @@ fn a_trace_says_what_every_fetch_was() {
 }
 
 #[test]
-fn bounds_are_bounds() {
+fn oracles_are_upper_bounds_and_random_is_a_lower_one() {
     let lab = lab(&[(r#""breadth", "soft", "random""#, r#""random", "soft", "oracle", "look-ahead""#)]);
     let found = outcomes(&lab);
     let at = |strategy: &str| {
@@ -218,7 +218,7 @@ fn the_recall_crawler_ends_at_the_loss_of_its_baseline() {
 }
 
 #[test]
-fn results_are_the_same_on_any_number_of_threads_and_after_a_cut() {
+fn results_do_not_depend_on_threads_or_interruptions() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &[]).unwrap();
@@ -270,7 +270,7 @@ fn results_are_the_same_on_any_number_of_threads_and_after_a_cut() {
 }
 
 #[test]
-fn a_synthetic_web_knows_its_labels() {
+fn a_synthetic_web_has_labels() {
     let folder = tempfile::tempdir().unwrap();
     let text = "topics = [\"/Recreation/Cycling\"]\nstrategies = [\"soft\", \"random\", \"oracle\"]\nsamples = 1\n\
                 train = 0.1\nat = [50]\n[web]\npages = 600\npage_bytes = 2000\nseed = 5\n";
@@ -288,7 +288,7 @@ fn a_synthetic_web_knows_its_labels() {
 }
 
 #[test]
-fn radius_rules_are_counted() {
+fn hand_computed_radius_rules() {
     let id = |page: u32| url(page).id();
     // 0, 2, 4 are about the topic. 0 -> 2, 4, 1; 1 -> 3, 2; 2 -> 1; 3 -> 4, 0; 4 -> nothing.
     let links: [(u32, &[u32]); 5] = [(0, &[2, 4, 1]), (1, &[3, 2]), (2, &[1]), (3, &[4, 0]), (4, &[])];
@@ -316,7 +316,7 @@ fn radius_rules_are_counted() {
 }
 
 #[test]
-fn what_a_topic_stands_beside_is_counted() {
+fn hand_computed_cited_topics() {
     let id = |page: u32| url(page).id();
     // Page 0 is about cycling; 25 pages about first aid and 25 about cars. It cites all of the first and none of the
     // second, page 1 cites all cars and five of the first.
@@ -338,7 +338,7 @@ fn what_a_topic_stands_beside_is_counted() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn invalid_experiments_are_rejected_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let refused = |from: &str, to: &str, words: &str| {
@@ -379,7 +379,7 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
-fn topics_are_told_apart_as_the_experiment_says() {
+fn the_shape_of_the_critic_is_configurable() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let free = |from: u32| url((from..).step_by(2).find(|&page| !is_trained_on(page)).unwrap()).id();
@@ -398,7 +398,7 @@ fn topics_are_told_apart_as_the_experiment_says() {
 }
 
 #[test]
-fn a_model_is_refused_where_it_was_trained() {
+fn the_general_taxonomy_is_rejected_on_its_training_web() {
     let general = porthole_topic::Pretrained::general().unwrap();
     let web = ExperimentWeb::Recorded { pages: "web.warc.gz".into(), labels: "labels.tsv".into() };
     let mut tree = Taxonomy::new();
@@ -431,7 +431,7 @@ fn a_name_has_parameters_a_half_and_a_teacher() {
 }
 
 #[test]
-fn commas_stand_between_strategies_and_between_their_parameters() {
+fn lists_of_strategies_with_parameters_are_parsed() {
     let listed = |text: &str| super::listed(&text.split(',').map(str::to_owned).collect::<Vec<_>>());
     let names =
         "soft,apprentice:train=5,again=2,best-1:buffer=9,apprentice:d=1,train=9+odd:4@soft~soft,soft:4,hard";
@@ -465,7 +465,7 @@ fn an_apprentice_learns_on_one_half_of_the_hosts_and_crawls_the_other() {
 }
 
 #[test]
-fn what_there_is_to_learn_from_a_crawl_is_told_by_reach_and_by_offset() {
+fn the_apprentice_study_measures_reach_and_offsets() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &[("[5, 20]", "[1000]")]).unwrap();
@@ -481,7 +481,7 @@ fn what_there_is_to_learn_from_a_crawl_is_told_by_reach_and_by_offset() {
 }
 
 #[test]
-fn an_apprentice_that_is_trained_meanwhile_reaches_every_page() {
+fn an_online_apprentice_reaches_every_page() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let strategies = "[\"apprentice:train=5,again=1\"]";

@@ -142,7 +142,7 @@ impl CrawlSummary {
             area: rounded(measures::area(&counted, experiment.budget(), wanted)),
             wanted,
             cpu_ms: 0.0,
-            // Without a pace no time passes.
+            // Without a pace, time does not pass.
             seconds_to: if seconds > 0.0 { seconds_to(&counted) } else { BTreeMap::new() },
             seconds,
             stop: if counted.len() as u64 >= experiment.budget() { "limit" } else { "exhausted" }.to_owned(),

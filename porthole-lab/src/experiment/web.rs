@@ -69,10 +69,10 @@ pub(super) fn read(web: &KnownWeb) -> WebContents {
         let read = open
             .par_iter()
             .map_init(Extractor::default, |extractor, url| (url.id(), ask(web, url, extractor)));
-        let came: Vec<(UrlId, Option<WebAnswer>)> = read.collect();
+        let fetched: Vec<(UrlId, Option<WebAnswer>)> = read.collect();
         // A response where no page is listed that is not a redirect belongs to a trap.
         let is_known = |answer: &WebAnswer| hop == 0 || answer.counts.is_none();
-        answers.extend(came.into_iter().filter_map(|(id, answer)| Some((id, answer.filter(is_known)?))));
+        answers.extend(fetched.into_iter().filter_map(|(id, answer)| Some((id, answer.filter(is_known)?))));
         let all = open.iter().filter_map(|url| answers.get(&url.id())).flat_map(|answer| &answer.targets);
         let next: BTreeSet<&CanonicalUrl> = all.filter(|url| !answers.contains_key(&url.id())).collect();
         // A recorded web lists all its URLs; a synthetic web also responds where it lists no page.

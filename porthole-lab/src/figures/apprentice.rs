@@ -181,8 +181,8 @@ fn switched(evidence: &TracedResults, name: &str, topic: &str, pages: usize) -> 
     };
     let crawls = evidence.of(name, Some(topic)).filter_map(|own| {
         let other = evidence.trace(topic, evidence.baseline(), own.outcome.sample)?;
-        let came = own.steps.iter().filter(|step| step.relevance.is_some()).take(pages);
-        let at = came.filter(|step| step.label.counts()).count();
+        let fetched = own.steps.iter().filter(|step| step.relevance.is_some()).take(pages);
+        let at = fetched.filter(|step| step.label.counts()).count();
         Some(TakeoverPair { apprentice: lost(own), baseline: lost(other), at })
     });
     crawls.collect()
@@ -258,7 +258,7 @@ pub(super) fn online(evidence: &TracedResults) -> Option<Figure> {
             .map(|topic| of_topic(name, topic).iter().filter_map(of_crawl).collect::<Vec<f64>>());
         bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed)
     };
-    let mut said: Vec<String> = names
+    let mut sentences: Vec<String> = names
         .iter()
         .map(|name| {
             let [soon, all] = [difference(name, (0, part)), difference(name, (0, last))];
@@ -281,7 +281,7 @@ pub(super) fn online(evidence: &TracedResults) -> Option<Figure> {
             pairs.filter_map(less).collect::<Vec<f64>>()
         });
         let less = bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed);
-        said.push(format!(
+        sentences.push(format!(
             "{most_often} loses {:+.3} ({:+.3} to {:+.3}) beside {rarest}",
             less.mean, less.low, less.high
         ));
@@ -297,7 +297,7 @@ pub(super) fn online(evidence: &TracedResults) -> Option<Figure> {
         here: format!(
             "trained at {latest} pages, {mean_before:.0} of which count, the loss a page was {before:.3} over the last {part}. Against \
              {baseline} that goes on, {}.",
-            said.join("; ")
+            sentences.join("; ")
         ),
         verdict: ClaimVerdict::of_parts(&parts),
         charts: vec![Chart {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_around_a_training_by_hand() {
+    fn hand_computed_losses_around_a_training() {
         let crawl =
             TakeoverPair { apprentice: vec![1.0, 0.5, 0.2, 0.0], baseline: vec![1.0, 0.5, 0.9], at: 2 };
         let own = |from, to| crawl.between(&crawl.apprentice, from, to);

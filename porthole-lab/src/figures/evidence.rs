@@ -64,7 +64,7 @@ impl TracedResults {
         all.filter(|name| !name.contains('@') && !is_elsewhere(name) && !has_fewer(name)).collect()
     }
 
-    /// As many of them as can be told apart in one chart: those that others are compared with, and the first ones.
+    /// Strategies that fit into one chart: those that others are compared with, and the first ones.
     pub(super) fn drawn(&self) -> Vec<&str> {
         const MOST: usize = 8;
         let must = [Some(self.baseline()), self.control()];

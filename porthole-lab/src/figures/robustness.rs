@@ -117,7 +117,7 @@ pub(super) fn server_overlap(evidence: &TracedResults) -> Option<Figure> {
     })
 }
 
-/// Thresholds of relevance by a critic: V uses log R above -1, and says that the choice does not matter.
+/// Thresholds of relevance by a critic: V uses log R above -1, and reports that the choice does not matter.
 const THRESHOLDS: [f64; 4] = [0.1, 0.37, 0.7, 0.9];
 
 /// V Fig. 6: the first crawl of a pair is the reference.

@@ -170,7 +170,7 @@ fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
 }
 
 #[test]
-fn readers_of_a_report_see_no_keys_of_papers() {
+fn reports_cite_papers_in_full() {
     assert_eq!(
         cited("W Figs. 3, 4; V Fig. 5"),
         "Chakrabarti et al. 1999, WWW8, Figs. 3, 4; Chakrabarti et al. 1999, VLDB, Fig. 5"

@@ -6,7 +6,7 @@ use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale};
 
-/// When the 1st, 10th, 25th … page of the topic came.
+/// Time of the 1st, 10th, 25th … page of the topic.
 pub(super) fn relevant_pages(evidence: &TracedResults) -> Option<Figure> {
     let curve = |name: &&str| ((*name).to_owned(), points(evidence, name));
     let curves: Vec<Curve> =
@@ -41,7 +41,7 @@ pub(super) fn relevant_pages(evidence: &TracedResults) -> Option<Figure> {
     })
 }
 
-/// Numbers of pages of the topic, and the mean time at which most crawls of a strategy had so many.
+/// Numbers of pages of the topic, with the mean time at which most crawls of a strategy had reached each.
 fn points(evidence: &TracedResults, name: &str) -> Points {
     let outcomes = &evidence.results.outcomes;
     let own: Vec<_> = outcomes.iter().filter(|outcome| outcome.strategy == name).collect();

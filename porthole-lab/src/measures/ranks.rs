@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn similarity_is_the_cosine_of_weights_by_tf_and_idf() {
+    fn similarity_is_the_cosine_of_tfidf_vectors() {
         // Three pages; 1 is in all of them and has weight 0, 2 is in two, 3 and 4 in one, 5 in none.
         let pages = [text(&[(1, 4), (2, 2)]), text(&[(1, 1), (2, 1), (3, 1)]), text(&[(1, 1), (4, 2)])];
         let description = text(&[(2, 1), (3, 2), (5, 9)]);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn sparse_vectors_give_what_dense_ones_do() {
+    fn sparse_vectors_equal_dense_ones() {
         let (terms, pages) = (40_u32, 25_u32);
         let draw = |a: u32, b: u32| (a * 7919 + b * 104_729 + a * b * 31) % 11;
         let page = |page| (0..terms).map(|term| draw(page, term)).collect::<Vec<u32>>();
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn ranks_go_by_keywords_first_and_by_page_rank_then() {
+    fn ranks_are_by_keywords_then_by_page_rank() {
         let keywords = [TermId(1), TermId(2)];
         assert_eq!(contained(&keywords, &text(&[(2, 7), (3, 1)])), 1);
         assert_eq!(ranks(&[(1, 0.9), (2, 0.1), (1, 0.95), (0, 1.0), (2, 0.1)]), [4, 1, 3, 5, 2]);
     }
 
     #[test]
-    fn the_best_are_covered_and_ranks_are_averaged_on_the_way() {
+    fn hand_computed_coverage_and_mean_rank() {
         // A crawl with the ranks 7, none, 2, 1 and 9 of ten pages.
         let fetches = [Some(7), None, Some(2), Some(1), Some(9)];
         let own: Vec<u32> = fetches.into_iter().flatten().collect();

@@ -38,7 +38,7 @@ fn near(found: f64, expected: f64) {
 const CRAWL: &str = "sa/1 ta/2 +a/3 -b/0 xb/1 +c/4 +c/5 -d/6";
 
 #[test]
-fn harvest_and_recall_are_over_what_counts() {
+fn harvest_and_recall_use_counted_fetches() {
     let steps = steps(CRAWL);
     let counted = counted(&steps);
     assert_eq!(counted.len(), 5);
@@ -58,7 +58,7 @@ fn harvest_and_recall_are_over_what_counts() {
 }
 
 #[test]
-fn overlap_and_coverage_are_of_sets() {
+fn overlap_and_coverage_compare_sets() {
     let (one, other) = (steps("+a/1 -b/2 +c/3 +c/4"), steps("-b/2 +c/4 -e/1 +a/9"));
     let (one, other) = (counted(&one), counted(&other));
     near(overlap(&one, &other, 1, by_url), 0.0);
@@ -75,7 +75,7 @@ fn overlap_and_coverage_are_of_sets() {
 }
 
 #[test]
-fn orders_are_compared() {
+fn hand_computed_rank_correlation() {
     near(rank_correlation(&[1.0, 2.0, 3.0], &[0.1, 0.2, 0.9]), 1.0);
     near(rank_correlation(&[1.0, 2.0, 3.0], &[0.9, 0.2, 0.1]), -1.0);
     // Ranks 0, 1, 2, 3 against 0.5, 0.5, 2, 3: 4.5 of sqrt(5 * 4.5).
@@ -84,7 +84,7 @@ fn orders_are_compared() {
 }
 
 #[test]
-fn authorities_are_compared_from_the_best_on() {
+fn the_best_authorities_are_compared() {
     let page = |url: &str, distance| Authority { url: url.into(), host: url[..1].into(), distance };
     let one = [page("a1", 1), page("b1", 2), page("c1", 2)];
     let other = [page("a2", 1), page("b1", 4), page("d1", 1)];
@@ -95,7 +95,7 @@ fn authorities_are_compared_from_the_best_on() {
 }
 
 #[test]
-fn the_best_are_about_the_topic_as_far_as_they_count() {
+fn purity_uses_counted_authorities() {
     let steps = steps("+a/1 tb/2 -c/3 +d/4 se/5");
     let page = |url: &str| Authority { url: format!("http://{url}"), host: String::new(), distance: 1 };
     let best = ["b/2", "a/1", "c/3", "d/4", "unknown/6"].map(page);

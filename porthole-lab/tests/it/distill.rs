@@ -161,7 +161,7 @@ fn three_distillers_give_the_same_scores() {
 }
 
 #[test]
-fn the_database_stays_as_it_is_and_a_crawl_goes_on() {
+fn distilling_by_sql_leaves_the_database_unchanged_during_a_crawl() {
     let folder = tempfile::tempdir().unwrap();
     let reader = crawled(&folder);
     let mut store = SqliteStore::open(folder.path().join("porthole.db")).unwrap();

@@ -20,7 +20,7 @@ const PAGES: u64 = 120;
 const LIMITS: Limits =
     Limits { pages: PAGES, wanted_pages: Some(PAGES), workers: 16, idle: Idle::Wait, ..Limits::NONE };
 
-/// Knows the topic of every page, and guesses that of links well: no two links have the same priority.
+/// Knows the topic of every page, and estimates that of links well: no two links have the same priority.
 struct WellInformed {
     web: Arc<SyntheticWeb>,
     topic: TopicId,

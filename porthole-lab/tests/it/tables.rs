@@ -53,7 +53,7 @@ fn scores(answer: &QueryAnswer) -> HashMap<i64, f64> {
 }
 
 #[test]
-fn every_link_is_kept_and_the_papers_statements_find_the_scores() {
+fn every_link_is_stored_and_the_papers_sql_gives_the_scores() {
     let clock = Arc::new(ManualClock::default());
     let params = SynthParams { pages: 20_000, ..SynthParams::default() };
     let web = Arc::new(SyntheticWeb::new(params, clock.clone()).unwrap());

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_stand_for_text() {
+    fn codes_are_mapped_to_text() {
         let map = read(
             "1 begincodespacerange <0000> <ffff> endcodespacerange
              3 beginbfchar <0003> <0020> <0041><00660069> <0005> <d83edd89> endbfchar
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_maps_are_read_as_far_as_they_make_sense() {
+    fn damaged_maps_are_read_partially() {
         let map = read("beginbfrange <00> <ffffffff> <d7f0> <05> <01> <0041> 7 8 9 (x endbfrange");
         assert!(map.is_empty(), "the text never ends");
         let map =

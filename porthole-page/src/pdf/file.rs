@@ -236,15 +236,15 @@ impl<'a> File<'a> {
     /// Raw bytes of a stream: of the declared length if it ends there, else up to the next `endstream`, else to the
     /// end.
     fn length(&self, dictionary: &Dictionary<'a>, data: &[u8]) -> usize {
-        let said = match dictionary.get(b"Length") {
+        let declared = match dictionary.get(b"Length") {
             PdfObject::Reference(number) => self.object(*number).number(),
             length => length.number(),
         };
-        if let Some(said) = said.map(|said| said.max(0.0) as usize)
-            && let Some(behind) = data.get(said..)
+        if let Some(declared) = declared.map(|declared| declared.max(0.0) as usize)
+            && let Some(behind) = data.get(declared..)
             && behind[..behind.len().min(16)].trim_ascii_start().starts_with(b"endstream")
         {
-            return said;
+            return declared;
         }
         let found = memmem::find(data, b"endstream").unwrap_or(data.len());
         self.budget.spend(found / 16);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_found_wherever_they_are() {
+    fn objects_are_found_at_any_position() {
         let file = open(
             b"1 0 obj(a)endobj 2 0 obj\n(b) endobj 3 0 obj(c)endobj4 0 obj(d)endobj x5 0 obj(e) 2 1 obj(B)",
         );
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_as_long_as_they_say_or_as_they_are() {
+    fn streams_have_their_declared_or_actual_length() {
         for (bytes, expected) in [
             (&b"1 0 obj<</Length 3>>stream\nabc\nendstream"[..], &b"abc"[..]),
             (b"1 0 obj<</Length 9>>stream\r\nabc\nendstream", b"abc\n"),

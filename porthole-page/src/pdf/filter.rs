@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_is_unpacked() {
+    fn streams_are_decompressed() {
         check(Filter::Hex, b"4f 77 6C>xx", b"Owl");
         check(Filter::Base85, b"87cUR\nD]i,\"Ebo80~>", b"Hello World!");
         check(Filter::Base85, b"z5l~>", b"\0\0\0\0A");
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_stream_is_unpacked_up_to_the_cut() {
+    fn a_truncated_stream_is_decompressed_up_to_its_end() {
         let text: Vec<u8> =
             (0..50_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_string().into_bytes()).collect();
         let packed = deflated(&text);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_unpacked_than_is_allowed() {
+    fn decompression_is_limited() {
         let bomb = deflated(&vec![0; 10 << 20]);
         assert_eq!(Filter::Flate.unpack(&bomb, 1000).len(), 1000);
         assert_eq!(Filter::RunLength.unpack(&[129, 0].repeat(1000), 1000).len(), 1000);

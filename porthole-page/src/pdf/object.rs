@@ -411,7 +411,7 @@ x\n)",
     }
 
     #[test]
-    fn damage_ends_what_it_is_in() {
+    fn damage_ends_the_enclosing_object() {
         for (bytes, expected) in [
             ("(open", "(open"),
             ("(open\\", "(open"),
@@ -429,7 +429,7 @@ x\n)",
     }
 
     #[test]
-    fn what_is_nested_too_deep_or_too_long_is_cut() {
+    fn nesting_and_length_are_limited() {
         let deep = "[".repeat(100_000);
         let mut reader = ObjectReader::new(deep.as_bytes(), 0);
         while reader.next().is_some() {}

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_say_what_is_between() {
+    fn gaps_are_classified() {
         let pen = |x: f64, y: f64, size: f64| TextCursor::at(Matrix([size, 0.0, 0.0, size, x, y]), 1.0);
         let end = pen(100.0, 500.0, 10.0);
         for (next, expected) in [

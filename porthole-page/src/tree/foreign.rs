@@ -29,6 +29,7 @@ impl<'a> TreeState<'a> {
 
     fn push_foreign(&mut self, name: TagName, space: Namespace, self_closing: bool) {
         self.push_linked(name, space, NONE);
+        self.describe();
         if self_closing {
             self.pop();
         }

@@ -217,7 +217,8 @@ impl<'a> TreeState<'a> {
         self.stack.truncate(at);
         self.stack.extend(kept);
         self.stack.push(block_open);
-        self.stack.push(OpenElement { before: block_open.before, ..copy });
+        let node = self.outline_element(copy.name, copy.link);
+        self.stack.push(OpenElement { before: block_open.before, node, ..copy });
         self.stack.extend(rest);
     }
 

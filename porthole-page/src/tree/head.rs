@@ -114,7 +114,7 @@ impl<'a> TreeState<'a> {
             self.gather.robots.push(content);
         } else if is("http-equiv", "refresh")
             && self.gather.refresh.is_none()
-            // Where that leads, others only read that they should enable scripts.
+            // Inside a `noscript`, a refresh usually leads to a page that asks to enable scripts.
             && !self.is_open(TagName::NOSCRIPT)
         {
             self.gather.refresh = Some(content);

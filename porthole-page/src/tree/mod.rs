@@ -9,6 +9,7 @@ mod head;
 mod table;
 
 use crate::gather::{ASIDE, FoundLink, IN_NOSCRIPT, NONE, PageCollector, STARTS_BLOCK};
+use crate::outline::Outline;
 use crate::page::LinkKind;
 use crate::references::each_piece;
 use crate::steps;
@@ -43,6 +44,8 @@ pub(crate) struct TreeState<'a> {
     pub(crate) gather: PageCollector<'a>,
     /// Number of start tags that were ignored because they were nested too deep.
     pub(crate) depth_cut: u32,
+    /// Records all elements and texts, if that is wanted.
+    pub(crate) outline: Option<Outline>,
     mode: Mode,
     stack: Vec<OpenElement>,
     /// Number of open elements of each name, which avoids most searches of the stack.
@@ -74,6 +77,8 @@ struct OpenElement {
     before: u32,
     /// Number of the next leaf when it was opened.
     first_leaf: u32,
+    /// Its number in the outline; `NONE` if none is recorded.
+    node: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,6 +129,7 @@ impl<'a> TreeState<'a> {
             tokens,
             gather,
             depth_cut: 0,
+            outline: None,
             mode: Mode::Initial,
             stack: Vec::with_capacity(32),
             open: [0; KNOWN],
@@ -209,6 +215,14 @@ impl<'a> TreeState<'a> {
     fn push(&mut self, name: TagName) {
         let link = self.link_of(name);
         self.push_linked(name, Namespace::Html, link);
+        self.describe();
+    }
+
+    /// Tells the outline about the attributes of the element that was just opened.
+    fn describe(&mut self) {
+        if let (Some(outline), Some(open)) = (&mut self.outline, self.stack.last()) {
+            outline.describe(open.node, &self.tokens);
+        }
     }
 
     fn push_linked(&mut self, name: TagName, space: Namespace, link: u32) {
@@ -218,7 +232,21 @@ impl<'a> TreeState<'a> {
         let serial = self.next_serial;
         self.next_serial += 1;
         self.count(name, 1);
-        self.stack.push(OpenElement { name, space, children: 0, serial, link, before, first_leaf });
+        let node = self.outline_element(name, link);
+        self.stack.push(OpenElement { name, space, children: 0, serial, link, before, first_leaf, node });
+    }
+
+    /// Adds an element to the outline, in the current one.
+    fn outline_element(&mut self, name: TagName, link: u32) -> u32 {
+        let parent = self.stack.last().map_or(NONE, |open| open.node);
+        self.outline.as_mut().map_or(NONE, |outline| outline.element(parent, name, link))
+    }
+
+    /// Adds text to the outline, in the current element.
+    fn outline_text(&mut self, text: &str) {
+        if let Some(outline) = &mut self.outline {
+            outline.text(self.stack.last().map_or(NONE, |open| open.node), text);
+        }
     }
 
     /// Counts a new child of the element that gets it, and returns the leaf that it goes before.
@@ -303,6 +331,7 @@ impl<'a> TreeState<'a> {
 
     fn leaf_element(&mut self, name: TagName) {
         let before = self.place_child();
+        self.outline_element(name, NONE);
         self.gather.empty_leaf(name, self.stack.len(), before);
     }
 
@@ -366,9 +395,13 @@ impl<'a> TreeState<'a> {
         if self.gather.text_is_open() {
             self.gather.push_text(" ");
         }
+        if self.outline.is_some() && !self.stack.is_empty() && !self.current_is(TABLE_PARTS) {
+            self.outline_text(self.tokens.last_blank());
+        }
     }
 
     fn insert_text(&mut self, text: &str) {
+        self.outline_text(text);
         if !self.gather.text_is_open() {
             if is_blank(text) {
                 return;

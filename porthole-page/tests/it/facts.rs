@@ -51,7 +51,7 @@ fn references_are_resolved() {
 }
 
 #[test]
-fn references_that_lead_nowhere_are_counted() {
+fn uncrawlable_references_are_counted() {
     let page = extract(
         "<a href=mailto:a@b.c>a</a><a href=javascript:f()>b</a><a href='http://['>c</a><a href=x>d</a>",
     );
@@ -74,7 +74,7 @@ fn attributes_of_links() {
 }
 
 #[test]
-fn robots_are_told_by_meta_and_header() {
+fn robots_directives_of_meta_and_header() {
     for (html, header, expected) in [
         ("", "", ""),
         ("<meta name=robots content=noindex>", "", "noindex"),
@@ -246,7 +246,7 @@ fn pages_that_need_scripts() {
     }
     let inline = format!("<div id=app></div><script>{}</script>", "render(1); ".repeat(40));
     assert!(extract(&inline).needs_scripts);
-    // However short the script is: what is said to those without it is not the page.
+    // Even with a short script: text for readers without scripts is not the page.
     for noscript in ["Our map of beekeepers needs a newer browser.", "Enable JavaScript to see bees."] {
         let page = format!("<noscript>{noscript}</noscript><div id=map></div><script>draw('bees')</script>");
         assert!(extract(&page).needs_scripts, "for {page}");
@@ -317,7 +317,7 @@ fn fingerprints_are_near_for_a_light_edit_and_far_for_another_page() {
 }
 
 #[test]
-fn what_is_cut_is_counted() {
+fn cuts_are_counted() {
     let none = Cuts::default();
     let limits = ExtractLimits { bytes: 1000, links: 3, attributes: 2, ..ExtractLimits::default() };
     for (html, expected) in [
@@ -352,7 +352,7 @@ fn texts_outside_of_pages_have_the_terms_of_pages() {
 }
 
 #[test]
-fn pages_that_say_that_they_are_not_there() {
+fn soft_404_pages_are_detected() {
     let long = "<p>The barn owl hunts mice and voles at night. ".repeat(40);
     for (html, says) in [
         ("<title>Page not found</title><p>Try the search.".to_owned(), true),

@@ -1,13 +1,14 @@
-//! Input that nobody writes by accident: any bytes, tag soup, and pages made to be slow or large.
+//! Hostile input: arbitrary bytes, tag soup, and pages made to be slow or large.
 
 use porthole_page::steps;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed};
 
+use crate::main_content::main_content;
 use crate::{extract, extract_with, invariants, soup};
 
-/// The same inputs in every run; `PROPTEST_CASES` makes them more.
+/// The same inputs in every run; `PROPTEST_CASES` increases their number.
 pub(crate) fn config() -> Config {
     Config { failure_persistence: None, rng_seed: RngSeed::Fixed(2002), ..Config::default() }
 }
@@ -40,16 +41,17 @@ proptest! {
     #[test]
     fn any_soup_is_a_page(html in soup::wild()) {
         invariants::hold(&extract(&html), html.len());
+        main_content(&html);
     }
 }
 
-/// The bytes of an attack; it is also made at half of the size.
+/// Size of an attack in bytes; it is also generated at half the size.
 const SIZE: usize = 1 << 16;
 
-/// The steps that a page may take for each of its bytes: twice what the worst attack takes.
+/// Maximum number of steps for each byte of a page: twice that of the worst attack.
 const MOST: u64 = 400;
 
-/// Checks pages that are made of parts, each of which is repeated until it fills its share, `#` being its number.
+/// Checks pages made of parts. Each part is repeated until it fills its share; `#` is replaced by its number.
 fn check(attacks: &[&[&str]]) {
     for parts in attacks {
         check_one(parts);
@@ -57,7 +59,16 @@ fn check(attacks: &[&[&str]]) {
 }
 
 fn check_one(parts: &[&str]) {
-    let (few, many) = (steps_of(&attack(parts, SIZE / 2)), steps_of(&attack(parts, SIZE)));
+    let (few, many) = (attack(parts, SIZE / 2), attack(parts, SIZE));
+    check_steps(parts, steps_of(&few), steps_of(&many));
+    let main_content_steps = |html: &str| {
+        main_content(html);
+        steps::take()
+    };
+    check_steps(parts, main_content_steps(&few), main_content_steps(&many));
+}
+
+fn check_steps(parts: &[&str], few: u64, many: u64) {
     // Twice the size: 2 if linear, 4 if quadratic.
     assert!(many * 10 <= few * 22, "{parts:?} takes {few} steps, and {many} at twice the size");
     assert!(many <= MOST * SIZE as u64, "{parts:?} takes {many} steps");
@@ -77,7 +88,7 @@ fn attack(parts: &[&str], size: usize) -> String {
     html
 }
 
-/// The steps that it takes to read a page, which also has to be one. Always 0 in a release build.
+/// Reads a page, checks the invariants, and returns the number of steps. Always 0 in a release build.
 fn steps_of(html: &str) -> u64 {
     steps::take();
     let page = extract(html);
@@ -124,7 +135,7 @@ fn repairs_of_formatting_take_linear_time() {
 }
 
 #[test]
-fn end_tags_of_nothing_take_linear_time() {
+fn unmatched_end_tags_take_linear_time() {
     check(&[
         &["<div>", "</p>"],
         &["<div>", "</span>"],

@@ -68,7 +68,7 @@ fn leaves_know_their_element() {
 }
 
 #[test]
-fn what_is_not_shown_is_one_empty_leaf() {
+fn invisible_elements_are_one_empty_leaf() {
     check(
         "<p><script>a<b></script><style>c</style><textarea>d</textarea><template><p>e</template>f",
         &["0 3/0", "1 3/3", "2 3/3", "3 3/3", "4 3/3 f"],
@@ -141,7 +141,7 @@ fn anchors_do_not_nest() {
 }
 
 #[test]
-fn other_elements_that_lead_somewhere() {
+fn other_elements_with_links() {
     check(
         "<frameset><frame src=a><frame src=b><noframes>c</noframes></frameset>",
         &["0 2/0", "1 2/2", "2 2/2", "frame a 0..0 html>frameset>frame", "frame b 1..1 html>frameset>frame"],

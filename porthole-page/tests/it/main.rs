@@ -5,6 +5,7 @@ mod facts;
 mod hostile;
 mod invariants;
 mod leaves;
+mod main_content;
 mod main_text;
 mod oracle;
 mod pdf;

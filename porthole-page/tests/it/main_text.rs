@@ -1,4 +1,4 @@
-//! What pages are judged by: their own text, whatever stands around it.
+//! Pages are judged by their own text, not by navigation around it.
 
 use porthole_types::TermId;
 
@@ -18,7 +18,7 @@ fn sorted(terms: &[TermId]) -> Vec<TermId> {
     terms
 }
 
-/// So many links about something else.
+/// A number of links about another topic.
 fn links(number: usize, before: &str, after: &str) -> String {
     let words =
         ["Stock market", "Share prices", "Company profits", "Bank loans", "Tax advice", "Interest rates"];
@@ -27,13 +27,13 @@ fn links(number: usize, before: &str, after: &str) -> String {
 }
 
 #[test]
-fn bars_of_links_and_footers_change_nothing() {
+fn navigation_and_footers_do_not_count() {
     let alone = extract(ARTICLE);
     assert_eq!(alone.judged_terms(), alone.terms(), "all of it is text");
     let footer = "<footer><p>All about money since 1998: shares, bonds, funds, pensions, insurance, mortgages and loans \
         of every kind from one hand.</footer>";
     for number in [10, 200, 800] {
-        // What is said to be navigation never counts; other links do not if they outweigh the text.
+        // Declared navigation never counts; other links do not count if they outweigh the text.
         let mut bars = vec![
             format!("<nav>{}</nav>", links(number, "", " ")),
             format!("<header><div>Money matters</div>{}</header>", links(number, "<span>", "</span>")),

@@ -242,7 +242,7 @@ fn titles_languages_and_bases() {
 }
 
 #[test]
-fn links_lie_on_their_words() {
+fn links_have_the_text_in_their_rectangles() {
     let link =
         |rectangle: &str, uri: &str| format!("<</Subtype/Link/Rect[{rectangle}]/A<</S/URI/URI({uri})>>>>");
     let links = [
@@ -276,7 +276,7 @@ fn links_lie_on_their_words() {
 }
 
 #[test]
-fn limits_cut_and_say_so() {
+fn limits_truncate_and_are_reported() {
     let words = "(owl ) Tj ".repeat(1000);
     let bytes = Pdf::with_content(&format!("BT /F 12 Tf 72 700 Td {words} ET")).finish();
     let whole = ExtractLimits::default();
@@ -332,7 +332,7 @@ fn files_of_other_programs() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_has_the_text_in_front_of_the_cut() {
+fn a_truncated_file_has_the_text_before_its_end() {
     let page = |number: u32| format!("<</Type/Page/Parent 2 0 R/Contents {} 0 R>>", number + 1);
     let mut pdf = Pdf::empty()
         .object(1, "<</Type/Catalog/Pages 2 0 R>>")

@@ -1,4 +1,4 @@
-//! PDFs that nobody writes by accident: what is in them costs no more than the limits allow, and never a crash.
+//! Hostile PDFs: their cost is bounded by the limits, and they never crash the reader.
 
 use porthole_page::{ExtractLimits, Extractor, steps};
 use porthole_types::Headers;
@@ -9,10 +9,11 @@ use crate::hostile::config;
 use crate::pdf::{Pdf, deflated, read};
 use crate::{invariants, url};
 
-/// The steps that reading may pay for: a sixteenth of what is allowed.
+/// Step limit of the tests: a sixteenth of the default.
 const STEPS: usize = 4 << 20;
 
-/// The steps that are taken for each that is paid for and each byte of the file: nearly twice what the worst file takes.
+/// Maximum number of actual steps for each step charged and each byte of the file: nearly twice that of the worst
+/// file.
 const MOST: usize = 4;
 
 fn check(what: &str, bytes: &[u8]) {
@@ -29,7 +30,7 @@ fn check(what: &str, bytes: &[u8]) {
 const FONT: &str = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
 
 #[test]
-fn bombs_are_not_unpacked() {
+fn decompression_bombs_are_limited() {
     let bomb = deflated(&vec![b' '; 64 << 20]);
     check("a bomb as content", &Pdf::one_page("").stream(4, "/Filter/FlateDecode", &bomb).finish());
     let twice = deflated(&bomb);
@@ -55,7 +56,7 @@ fn bombs_are_not_unpacked() {
 }
 
 #[test]
-fn trees_that_are_none_are_walked_once() {
+fn cyclic_page_trees_are_walked_once() {
     let show = b"BT /F 9 Tf (x) Tj ET";
     let cycle = Pdf::one_page("/Kids[2 0 R 3 0 R]/Parent 3 0 R").stream(4, "", show).finish();
     check("a cycle", &cycle);
@@ -69,7 +70,7 @@ fn trees_that_are_none_are_walked_once() {
     check("a deep tree", &deep.finish());
     let kids = "3 0 R ".repeat(300_000);
     check("a wide tree", &Pdf::one_page("").object(2, &format!("<</Kids[{kids}]>>")).finish());
-    // Each of the pages has all the resources, which are in none of them.
+    // Each page inherits all resources, which are outside of the pages.
     let fonts: String = (0..20_000).map(|number| format!("/F{number} 5 0 R")).collect();
     let mut pages = Pdf::empty()
         .object(1, "<</Type/Catalog/Pages 2 0 R>>")
@@ -84,7 +85,7 @@ fn trees_that_are_none_are_walked_once() {
 }
 
 #[test]
-fn drawings_of_themselves_end() {
+fn recursive_forms_end() {
     let resources = "/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R/Y 7 0 R>>>>";
     let draw = "BT /F 9 Tf (x) Tj ET ".to_owned() + &"/X Do /Y Do ".repeat(200);
     let form = format!("/Subtype/Form{resources}");
@@ -134,7 +135,7 @@ fn content_without_end_is_not_drawn() {
         ("letters", "BT /F 9 Tf (x) Tj ET 9 9 Td "),
         ("lines", "/F 9 Tf (x) ' 0 -99 Td "),
     ] {
-        // A quarter of the steps unpacks it, and the others draw.
+        // A quarter of the steps decompresses it, the others draw.
         let content = part.repeat(STEPS / 4 / part.len());
         let links = "<</Rect[0 0 900 900]/A<</URI(x)>>>><</Rect[9 9 9 9]/A<</URI(y)>>>>".repeat(2000);
         let pdf =
@@ -173,7 +174,7 @@ fn bad_fonts_cost_little() {
     }
 }
 
-/// Pieces that PDFs are made of, so that random ones get somewhere.
+/// Fragments of PDFs, so that random combinations are partly valid.
 const PIECES: &[&str] = &[
     "1 0 obj",
     "2 0 obj",

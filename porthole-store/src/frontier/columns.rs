@@ -134,6 +134,11 @@ impl Columns {
         }
     }
 
+    /// Whether rows that were tried as often are ordered by descending priority.
+    pub(super) fn is_by_priority(&self) -> bool {
+        self.order.plain
+    }
+
     /// Compares by all keys, then by the order of discovery.
     pub(super) fn compare_all_keys(&self, a: u32, b: u32) -> Ordering {
         let load = || self.order.load.map_or(Ordering::Equal, |_| self.load(a).cmp(&self.load(b)));

@@ -36,6 +36,23 @@ impl Heap {
         &self.0[..n.min(self.0.len())]
     }
 
+    /// The best `n` items, in order.
+    pub(super) fn best(&self, n: usize, ranked: &impl HeapOrder) -> Vec<u32> {
+        // Positions whose parent is among the best.
+        let mut next: Vec<usize> = (0..self.0.len().min(1)).collect();
+        let mut best = Vec::new();
+        while best.len() < n
+            && let Some(at) = (0..next.len())
+                .reduce(|a, b| if ranked.before(self.0[next[b]], self.0[next[a]]) { b } else { a })
+        {
+            let parent = next.swap_remove(at);
+            best.push(self.0[parent]);
+            let first = parent * ARITY + 1;
+            next.extend(first..(first + ARITY).min(self.0.len()));
+        }
+        best
+    }
+
     /// Removes all items, unordered.
     pub(super) fn take_all(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.0)

@@ -4,7 +4,7 @@
 //! *held*. The holder takes a held site's URLs one by one, and is told when a better one has been queued.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use porthole_types::Timestamp;
 
@@ -16,6 +16,7 @@ pub(super) struct Queues {
     /// By row of the site.
     sites: Vec<SiteQueue>,
     order: SiteOrder,
+    held: BTreeSet<u32>,
     /// Held sites with a better URL than before, each once.
     improved: Vec<u32>,
     /// Resting sites, with the end of the rest.
@@ -119,6 +120,7 @@ impl Queues {
     pub(super) fn hold_best(&mut self, columns: &Columns) -> Option<u32> {
         let site = self.order.heap.first()?;
         self.sites[site as usize].state = SiteState::Held;
+        self.held.insert(site);
         self.relist(site, columns);
         Some(site)
     }
@@ -130,6 +132,7 @@ impl Queues {
             self.improved.retain(|&improved| improved != site);
         }
         queue.state = until.map_or(SiteState::Free, SiteState::Resting);
+        self.held.remove(&site);
         self.resting.extend(until.map(|until| Reverse((until, site))));
         self.relist(site, columns);
     }
@@ -165,16 +168,30 @@ impl Queues {
         std::mem::take(&mut self.improved)
     }
 
-    /// Some of the best rows of these sites and of the best `listed` ones, at most `per_site` of each.
-    pub(super) fn some_best(
-        &self,
-        sites: impl Iterator<Item = u32>,
-        listed: usize,
-        per_site: usize,
-    ) -> impl Iterator<Item = u32> {
-        let sites = sites.chain(self.order.heap.some_best(listed).iter().copied());
-        let queues = sites.filter_map(|site| self.sites.get(site as usize));
-        queues.flat_map(move |queue| queue.rows.some_best(per_site).iter().copied())
+    /// The greatest `n` priorities, in descending order, of the held sites and of the best `n` listed ones: about the
+    /// best `per_site` rows of each.
+    pub(super) fn greatest_priorities(&self, n: usize, per_site: usize, columns: &Columns) -> Vec<f32> {
+        let mut greatest: Vec<f32> = Vec::with_capacity(n + 1);
+        let priority = |row: u32| columns.rows[row as usize].priority;
+        let mut look = |site: u32| {
+            let rows = &self.sites[site as usize].rows;
+            let least = n.checked_sub(1).and_then(|last| greatest.get(last).copied());
+            // Where priority is the order, no row of a site has a greater one than the first.
+            if columns.is_by_priority()
+                && rows.first().is_none_or(|first| least.is_some_and(|least| priority(first) <= least))
+            {
+                return;
+            }
+            for priority in rows.some_best(per_site).iter().map(|&row| priority(row)) {
+                let at = greatest.partition_point(|other| *other >= priority);
+                greatest.insert(at, priority);
+                greatest.truncate(n);
+            }
+        };
+        self.held.iter().for_each(|&site| look(site));
+        let SiteOrder { heap, best, .. } = &self.order;
+        heap.best(n, &ByBest { columns, best, places: &mut [] }).into_iter().for_each(look);
+        greatest
     }
 
     /// All queued rows, unordered.

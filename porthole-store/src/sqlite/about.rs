@@ -91,15 +91,18 @@ pub(super) fn read_feedback(db: &Connection, names: &[&str]) -> Result<Vec<Feedb
 fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
     let failure: Option<String> = row.get(9)?;
     let detail: Option<String> = row.get(10)?;
+    let state = state(row.get(1)?)?;
+    // The archive keeps redirects, too, but they are no pages.
+    let is_redirect = state == UrlState::Redirected;
     let span = match (row.get(15)?, row.get::<_, Option<i64>>(16)?, row.get(17)?) {
-        (Some(segment), Some(offset), Some(length)) => {
+        (Some(segment), Some(offset), Some(length)) if !is_redirect => {
             Some(SegmentSpan { segment, offset: offset.cast_unsigned(), length })
         }
         _ => None,
     };
     Ok(About {
         oid: url.id(),
-        state: state(row.get(1)?)?,
+        state,
         relevance: row.get(2)?,
         priority: row.get(3)?,
         numtries: row.get(4)?,

@@ -48,9 +48,7 @@ pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -
             let _ = update_index(db, &readers_path, searched, tell);
         }
     }
-    if readers_path.exists() {
-        let _ = db.execute("attach database ?1 as readers", [readers_path.to_string_lossy()]);
-    }
+    attach_existing(db, path);
     Ok(())
 }
 
@@ -119,8 +117,14 @@ impl<'a> Lookup<'a> {
     }
 }
 
+/// Attaches the readers' database to a connection as `readers`, if it exists and can be read.
+pub(super) fn attach_existing(db: &Connection, path: &Path) -> bool {
+    let path = readers_path(path);
+    path.exists() && db.execute("attach database ?1 as readers", [path.to_string_lossy()]).is_ok()
+}
+
 /// Path of the readers' database.
-fn readers_path(path: &Path) -> PathBuf {
+pub(super) fn readers_path(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push("-readers.db");
     path.with_file_name(name)

@@ -2,22 +2,24 @@
 //! being truncated. A reader never writes to the crawl's database: the crawl would take the write for a change to
 //! follow.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use porthole_types::{CanonicalUrl, ChangeHistory, Event, TermId, Timestamp, TopicId, TopicRow};
+use porthole_types::{CanonicalUrl, ChangeHistory, Event, SiteId, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, across, commands, counts, graph, hosts, kept, lookup, open, sandbox, topics, tried, upkeep,
-    workspace_writer,
+    about, across, commands, counts, graph, hosts, kept, lookup, open, rows, sandbox, search, text_index,
+    topics, tried, upkeep, workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
+use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
-    Collision, CommandRow, Error, GraphEdge, KeptQuery, LinkGraph, NeighbourEvidence, QueryAnswer,
-    QueryLimits, Result, SiteAddress, StoreCounts, StoreReader, StoredExample, StoredHost, StoredModel,
-    StoredRobots, TermCounts, TriedUrl,
+    Collision, CommandRow, Error, GraphEdge, KeptQuery, LinkGraph, NeighbourEvidence, PageFilter,
+    QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader,
+    StoredExample, StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -69,6 +71,34 @@ impl SqliteReader {
         sandbox::answer(across::open(&paths)?, sql, &[], limits)
     }
 
+    /// Searches the full-text index; `None` if there is none yet.
+    pub fn search(&self, request: &SearchRequest) -> Result<Option<SearchAnswer>> {
+        self.with_text_index()?.map(|db| search::answer(&db, request)).transpose()
+    }
+
+    /// How far the full-text index is; `None` if there is none yet.
+    pub fn index_state(&self) -> Result<Option<IndexState>> {
+        self.with_text_index()?.map(|db| text_index::state(&db, &db, "readers.")).transpose()
+    }
+
+    /// A connection for queries, with the full-text index if there is one.
+    fn for_queries(&self) -> Result<Connection> {
+        let db = open::reader(self.path())?;
+        lookup::attach_existing(&db, self.path());
+        Ok(db)
+    }
+
+    /// A connection with the full-text index.
+    fn with_text_index(&self) -> Result<Option<Connection>> {
+        let db = open::reader(self.path())?;
+        if !lookup::attach_existing(&db, self.path()) {
+            return Ok(None);
+        }
+        let sql = "select 1 from readers.sqlite_schema where name = 'page_text'";
+        let has_index = db.prepare(sql)?.exists([])?;
+        Ok(has_index.then_some(db))
+    }
+
     /// A connection with the indexes on large tables.
     fn with_indexes(&self) -> Result<Connection> {
         let db = open::reader(self.path())?;
@@ -104,13 +134,13 @@ impl StoreReader for SqliteReader {
 
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
-        let db = open::reader(self.path())?;
+        let db = self.for_queries()?;
         let values = queries::values(query, parameters, || topics::read_topics(&db))?;
         sandbox::answer(db, query.sql, &values, limits)
     }
 
     fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
-        sandbox::answer(open::reader(self.path())?, sql, &[], limits)
+        sandbox::answer(self.for_queries()?, sql, &[], limits)
     }
 
     fn queries(&self) -> &'static [NamedQuery] {
@@ -193,6 +223,26 @@ impl StoreReader for SqliteReader {
 
     fn visit_histories(&self, visit: &mut dyn FnMut(&ChangeHistory, f64)) -> Result<()> {
         upkeep::histories(&*self.pool.get()?, visit)
+    }
+
+    fn last_row(&self, table: RowTable) -> Result<u64> {
+        rows::last(&*self.pool.get()?, table)
+    }
+
+    fn pages(&self, rows: RangeInclusive<u64>, filter: &PageFilter) -> Result<Vec<StoredPage>> {
+        rows::pages(&*self.pool.get()?, rows, filter)
+    }
+
+    fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>> {
+        rows::skipped(&*self.pool.get()?, rows)
+    }
+
+    fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>> {
+        rows::links(&*self.pool.get()?, rows)
+    }
+
+    fn sites_below(&self, host: &str) -> Result<Vec<SiteId>> {
+        rows::sites_below(&*self.pool.get()?, host)
     }
 
     fn is_crawled(&self) -> Result<bool> {

@@ -144,7 +144,8 @@ fn allowed(action: &AuthAction<'_>) -> bool {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
         AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
         AuthAction::Pragma { pragma_name, .. } => {
-            ["table_info", "table_xinfo", "table_list", "index_list", "index_info"]
+            // `data_version` is what the full-text index asks for itself.
+            ["table_info", "table_xinfo", "table_list", "index_list", "index_info", "data_version"]
                 .iter()
                 .any(|harmless| harmless.eq_ignore_ascii_case(pragma_name))
         }

@@ -7,11 +7,11 @@ use super::write::{estimate, rowid};
 use crate::Result;
 use crate::frontier::{Frontier, RowState};
 
-/// A sweep is due when half of the URLs may have changed: then every page of the table holds several of them, and the
-/// cost per change does not depend on the size of the table.
-const SHARE: usize = 2;
-/// Minimum number of changes for a sweep.
-const MIN_CHANGES: usize = 20_000;
+/// A sweep is due when the log has as many changes as there are URLs: a URL that changed several times is written once,
+/// and the cost per change does not depend on the size of the table.
+const CHANGES_PER_URL: usize = 1;
+/// Minimum number of changes for a sweep. A small table would be swept all the time otherwise.
+const MIN_CHANGES: usize = 50_000;
 /// If this many times as many have changed, nobody calls for slices, and a commit sweeps everything.
 const OVERDUE: usize = 4;
 /// Rows per transaction, so that it takes milliseconds and the log stays small.
@@ -75,7 +75,7 @@ impl Sweep {
     }
 
     fn is_due(&self, frontier: &Frontier, times: usize) -> bool {
-        self.pending > times * MIN_CHANGES.max(frontier.len() / SHARE)
+        self.pending > times * MIN_CHANGES.max(frontier.len() * CHANGES_PER_URL)
     }
 }
 

@@ -23,8 +23,11 @@ pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<
 fn tried(row: &Row<'_>) -> rusqlite::Result<TriedUrl> {
     let relevance = row.get(5)?;
     let judgment = row.get::<_, Option<u16>>(6)?.map(|best| Judgment { relevance, best: TopicId(best) });
+    let state = RowState::from_code(row.get(12)?);
+    // The archive keeps redirects, too, but they are no pages.
+    let is_redirect = state == Some(RowState::Redirected);
     let span = match (row.get(9)?, row.get::<_, Option<i64>>(10)?, row.get(11)?) {
-        (Some(segment), Some(offset), Some(length)) => {
+        (Some(segment), Some(offset), Some(length)) if !is_redirect => {
             Some(SegmentSpan { segment, offset: offset.cast_unsigned(), length })
         }
         _ => None,
@@ -37,7 +40,7 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<TriedUrl> {
         depth: row.get(4)?,
         judgment,
         simhash: row.get::<_, Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
-        is_done: RowState::from_code(row.get(12)?).is_some_and(RowState::is_done),
+        is_done: state.is_some_and(RowState::is_done),
         failure: row.get(8)?,
         span,
         terms: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),

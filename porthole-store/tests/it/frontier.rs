@@ -235,19 +235,19 @@ pub(crate) fn the_best_priorities_are_found_among_many_sites(backend: &dyn Backe
     let mut urls: Vec<_> = (0..3_000).map(|site| new_url(10 * site, 0.1, 0.1)).collect();
     urls.extend([new_url(15_551, 0.9, 0.875), new_url(15_552, 0.9, 0.75), new_url(23_331, 0.9, 0.625)]);
     store.add(&urls).unwrap();
-    let greatest = |priorities: Vec<f32>| -> Vec<f32> {
-        let mut priorities: Vec<f32> = priorities.into_iter().filter(|priority| *priority > 0.5).collect();
-        priorities.sort_by(f32::total_cmp);
-        priorities
-    };
-    assert_eq!(greatest(store.best_priorities(&[], 16, 8)), [0.625, 0.75, 0.875]);
-    assert_eq!(greatest(store.best_priorities(&[], 16, 1)), [0.625, 0.875]);
-    // Those of a held site are asked for by name, those of a resting one do not count.
+    assert_eq!(store.greatest_priorities(4, 8), [0.875, 0.75, 0.625, 0.1]);
+    assert_eq!(store.greatest_priorities(3, 1), [0.875, 0.625, 0.1]);
+    assert_eq!(store.greatest_priorities(0, 8), []);
+    // A held site counts, a resting one does not.
     store.hold_sites(1, Timestamp(0)).unwrap();
-    assert_eq!(greatest(store.best_priorities(&[], 16, 8)), [0.625]);
-    assert_eq!(greatest(store.best_priorities(&[site(15_551)], 16, 8)), [0.625, 0.75, 0.875]);
+    assert_eq!(store.greatest_priorities(3, 8), [0.875, 0.75, 0.625]);
     store.release_site(site(15_551), Some(Timestamp(50)));
-    assert_eq!(greatest(store.best_priorities(&[], 16, 8)), [0.625]);
+    assert_eq!(store.greatest_priorities(2, 8), [0.625, 0.1]);
+    // By another order the first sites are others.
+    store.set_policy(&Policy::parse("discovered asc").unwrap()).unwrap();
+    assert_eq!(store.greatest_priorities(2, 8), [0.1, 0.1]);
+    store.set_policy(&Policy::parse("discovered desc").unwrap()).unwrap();
+    assert_eq!(store.greatest_priorities(2, 8), [0.625, 0.1]);
 }
 
 pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {

@@ -9,6 +9,7 @@ mod queries;
 mod readers;
 mod sandbox;
 mod schema;
+mod search;
 mod sweep;
 mod topics;
 mod twin;

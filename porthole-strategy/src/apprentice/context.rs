@@ -217,7 +217,7 @@ impl PageContext {
         }
     }
 
-    /// Whether what was restored can be one.
+    /// Whether a restored context is consistent.
     pub(super) fn is_whole(&self) -> bool {
         let ends_fit = self.ends.last().is_none_or(|end| *end as usize <= self.terms.len());
         self.ends.is_sorted() && ends_fit && self.open as usize <= self.links.len()

@@ -111,7 +111,7 @@ fn key(feature: u32, bin: usize) -> u64 {
 /// Number of bins of |Pr(c*|u) - Pr(c*|v)|.
 pub(super) const DIFFERENCES: usize = 64;
 
-/// FeatureCounts a difference; returns whether it is among the largest `share` of all differences counted.
+/// Counts a difference. Returns whether it is among the largest `share` of all differences counted.
 pub(super) fn is_surprising(seen: &mut [u64; DIFFERENCES], difference: f64, share: f64) -> bool {
     let place = ((difference * DIFFERENCES as f64) as usize).min(DIFFERENCES - 1);
     seen[place] += 1;
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn low_and_high_are_halves_unless_nearly_all_is_irrelevant() {
+    fn the_cut_is_even_unless_most_pages_are_irrelevant() {
         let cut = |relevances: &[f64]| {
             let mut counts = FeatureCounts::default();
             relevances.iter().for_each(|relevance| counts.add(&[], *relevance));
@@ -133,13 +133,13 @@ mod tests {
         assert_eq!(cut(&[0.1, 0.2, 0.6, 0.9]), 0.5);
         assert_eq!(format!("{:.3}", cut(&[0.3, 0.4, 0.8, 0.9])), "0.500");
         assert_eq!(format!("{:.3}", cut(&[0.6, 0.65, 0.8, 0.95])), "0.731");
-        // The median is 0.0015; what is above 0.12 is high.
+        // The median is 0.0015; values above 0.12 are high.
         assert_eq!(format!("{:.3}", cut(&[0.0, 0.0001, 0.001, 0.002, 0.2, 0.9])), "0.119");
         assert_eq!(format!("{:.3}", cut(&[1.0, 0.999, 0.99, 0.98, 0.8, 0.1])), "0.881");
     }
 
     #[test]
-    fn relevances_fall_into_their_intervals() {
+    fn relevance_is_put_into_the_right_bin() {
         for at in 1..BINS {
             assert_eq!(bin(begin(at) + 1e-6), at);
             assert_eq!(bin(begin(at) - 1e-6), at - 1);
@@ -155,7 +155,7 @@ mod tests {
         assert!(one(0.9));
         assert!(!one(0.2));
         assert!(!one(0.3));
-        // One of five is larger, and a quarter of five may be; then three of six are.
+        // One of five is larger, and a quarter of five may be; then three of six are larger.
         assert!(one(0.4));
         assert!(!one(0.15));
     }

@@ -19,7 +19,7 @@ pub struct AtOffset {
     pub theta: f64,
     /// Number of leaves there.
     pub leaves: u64,
-    /// Mean number a link of each element that a leaf is or stands in (A Fig. 9 b).
+    /// Mean number per link of each element that a leaf is or is in (A Fig. 9 b).
     pub tags: BTreeMap<&'static str, f64>,
     /// Share of the leaves without words, such as breaks and pictures.
     pub without_words: f64,
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gain_by_hand() {
+    fn hand_computed_information_gain() {
         // A perfect, a useless and a partly useful feature: H = 1, minus 3/4 of H(1/3) = 0.918.
         assert!((information_gain([0, 2], [2, 2]) - 1.0).abs() < 1e-12);
         assert!(information_gain([1, 1], [2, 2]).abs() < 1e-12);

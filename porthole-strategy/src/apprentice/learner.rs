@@ -22,7 +22,7 @@ pub(super) enum ApprenticeLearner {
 #[derive(Clone, Debug)]
 pub(super) struct BatchedBayes {
     counts: FeatureCounts,
-    /// FeatureCounts since the last training, added at the next.
+    /// Counts since the last training. They are added at the next one.
     fresh: FeatureCounts,
     pub(super) trained: Option<NaiveBayes>,
     length: u32,
@@ -111,7 +111,7 @@ impl ApprenticeLearner {
         Some(all)
     }
 
-    /// What is saved: whether it was trained, and what was learnt, by who learns.
+    /// State to save: whether the learner was trained, and the counts or weights of its kind.
     pub(super) fn state(&self) -> (bool, Option<[&FeatureCounts; 2]>, Option<&Linear>) {
         match self {
             ApprenticeLearner::Bayes(bayes) => {
@@ -138,5 +138,5 @@ impl ApprenticeLearner {
     }
 }
 
-/// What [`ApprenticeLearner::state`] says, when it comes back.
+/// Deserialised form of [`ApprenticeLearner::state`].
 pub(super) type State = (bool, Option<[FeatureCounts; 2]>, Option<Linear>);

@@ -45,8 +45,8 @@ impl Linear {
         self.instances += 1;
         let error = if self.is_perceptron {
             // High or low; a correct prediction changes nothing.
-            let (is_high, said) = (relevance >= 0.5, self.sum(features) >= 0.0);
-            f64::from(i8::from(is_high) - i8::from(said))
+            let (is_high, predicted) = (relevance >= 0.5, self.sum(features) >= 0.0);
+            f64::from(i8::from(is_high) - i8::from(predicted))
         } else {
             relevance - self.sum(features)
         };
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn both_tell_what_leads_to_relevant_pages() {
+    fn both_learn_which_features_lead_to_relevant_pages() {
         for mut learner in [Linear::regression(), Linear::perceptron()] {
             for _ in 0..200 {
                 learner.learn(&[(1, 1), (9, 1)], 0.9);

@@ -1,4 +1,4 @@
-//! AwaitedUrl links with the pages they are on, and the outcomes of fetched pages.
+//! Waiting links with the pages that they are on, and the relevance of fetched pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::context::{LinkPosition, Outcomes, PageContext};
 use super::settings::Parents;
 
-/// LinkMemory of the apprentice. When more links wait than it may hold, the oldest page is dropped with its links: these
-/// stay in the queue with their last priority, and are not learnt from when they are fetched.
+/// The apprentice's memory of links. When more links wait than it may hold, the oldest page is dropped with its
+/// links: these stay in the queue with their last priority, and are not learnt from when they are fetched.
 #[derive(Clone, Debug)]
 pub(super) struct LinkMemory {
     /// Pages in the order in which they were fetched.
@@ -35,7 +35,7 @@ pub(super) struct AwaitedUrl {
     /// Context number and link index of the newest link to it.
     pub(super) newest: (u32, u32),
     /// Priority that was last reported.
-    pub(super) said: f64,
+    pub(super) priority: f64,
 }
 
 /// Progress of rescoring. Not saved: after a restart, the caller asks for all URLs again.
@@ -122,15 +122,15 @@ impl LinkMemory {
         if let Some(known) = known.filter(|_| number >= self.rescoring.contexts.end) {
             self.rescoring.link_found_late(link.target, known.newest, worth, parents);
         }
-        let said = known.map_or(worth, |known| parents.merge_worth(known.said, worth));
-        self.waiting.insert(link.target, AwaitedUrl { newest, said });
+        let priority = known.map_or(worth, |known| parents.merge_worth(known.priority, worth));
+        self.waiting.insert(link.target, AwaitedUrl { newest, priority });
         context.links.push(link);
         context.open += 1;
         self.links += 1;
         while self.links > self.most && self.contexts.len() > 1 {
             self.drop_first();
         }
-        said
+        priority
     }
 
     /// Removes a fetched URL. Returns the result of `describe` for each link to it, with the relevance of the link's
@@ -213,13 +213,13 @@ impl LinkMemory {
         parents: Parents,
         mut score: impl FnMut(u32, &PageContext, &LinkPosition, &Outcomes) -> f64,
     ) -> Vec<(UrlId, f64)> {
-        let (mut anew, first, Rescoring { contexts: numbers, late }) =
+        let (mut rescored, first, Rescoring { contexts: numbers, late }) =
             (Vec::new(), self.first, &mut self.rescoring);
         numbers.start = numbers.start.max(first);
         let contexts = self.contexts.iter().skip((numbers.start - first) as usize);
         for (number, context) in numbers.clone().zip(contexts) {
-            if anew.len() >= most {
-                return anew;
+            if rescored.len() >= most {
+                return rescored;
             }
             numbers.start = number + 1;
             for (at, link) in (0..).zip(&context.links) {
@@ -233,26 +233,27 @@ impl LinkMemory {
                 };
                 if counts {
                     let worth = score(number, context, link, &self.outcomes);
-                    waiting.said = if is_oldest { worth } else { parents.merge_worth(waiting.said, worth) };
+                    waiting.priority =
+                        if is_oldest { worth } else { parents.merge_worth(waiting.priority, worth) };
                 }
                 let is_late = waiting.newest.0 >= numbers.end
                     && late.get(&link.target).is_some_and(|late| late.turn == (number, at));
                 if let Some(late) = is_late.then(|| late.remove(&link.target)).flatten() {
-                    waiting.said = parents.merge_worth(waiting.said, late.worth);
+                    waiting.priority = parents.merge_worth(waiting.priority, late.worth);
                 }
                 if is_newest || is_late {
-                    anew.push((link.target, waiting.said));
+                    rescored.push((link.target, waiting.priority));
                 }
             }
         }
         // The remaining URLs were due on a context that was dropped.
         for (url, late) in std::mem::take(late) {
             if let Some(waiting) = self.waiting.get_mut(&url) {
-                waiting.said = late.worth;
-                anew.push((url, late.worth));
+                waiting.priority = late.worth;
+                rescored.push((url, late.worth));
             }
         }
-        anew
+        rescored
     }
 
     /// Recounts the waiting links after a restore.

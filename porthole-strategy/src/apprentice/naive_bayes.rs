@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn by_hand() {
+    fn hand_computed_model() {
         let bayes = NaiveBayes::train(&counts(), 0).unwrap();
         // |T| = 3; low: 5 occurrences, high: 15. theta(low,1) = 6/8, theta(high,1) = 1/18.
         assert!((bayes.odds(1) - (1.0_f64 / 18.0 / (6.0 / 8.0)).ln()).abs() < 1e-6);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_to_learn_from_one_half() {
+    fn one_class_alone_cannot_be_trained() {
         let mut counts = FeatureCounts::default();
         (0..100).for_each(|_| counts.add(&[(1, 1)], 0.9));
         assert!(NaiveBayes::train(&counts, 0).is_none());
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_equals_all_at_once_and_two_workers_equal_one() {
+    fn incremental_and_merged_counts_equal_batch_counts() {
         let instances: Vec<(Vec<WeightedFeature>, f64)> = (0..200u32)
             .map(|n| (vec![(n % 7, 1), (n % 11 + 100, 2)], f64::from(n * 37 % 100) / 100.0))
             .collect();

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_them_learn_what_is_easy() {
+    fn all_learners_learn_separable_classes() {
         let training_set = training_set();
         assert_eq!(
             (training_set.links(), training_set.features_a_link(), training_set.medians()),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_no_target_in_common_and_are_all() {
+    fn folds_are_disjoint_by_target_and_complete() {
         let parts = training_set().parts(5);
         let targets = |training_set: &TrainingSet| {
             training_set.instances.iter().map(|one| one.target).collect::<Vec<_>>()

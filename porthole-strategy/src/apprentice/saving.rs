@@ -20,10 +20,10 @@ const FORM: u32 = 0x6170_0002;
 /// Largest offset in any saved state.
 const FARTHEST_SAVED: u32 = 64;
 
-/// What comes first: the features that were learnt, who learns, and what was learnt.
+/// First part of the state: code of the encoding, code of the learner, and the learner's state.
 type Learnt<L> = (u32, u32, L);
 
-/// What comes behind it.
+/// Second part of the state.
 #[derive(Deserialize)]
 struct Rest {
     pages: u64,
@@ -34,7 +34,7 @@ struct Rest {
     reach: Option<Reach>,
 }
 
-/// What is saved of a [`LinkMemory`].
+/// Saved fields of a [`LinkMemory`].
 #[derive(Deserialize)]
 struct Kept {
     first: u32,
@@ -69,7 +69,7 @@ impl Apprentice {
         Ok(())
     }
 
-    /// Who learns, and whether how far to look is chosen.
+    /// Code of the learner, and whether the maximum offset is chosen by cross-validation.
     fn kind(&self) -> u32 {
         self.settings.learner as u32 | u32::from(self.settings.is_reach_chosen) << 8
     }

@@ -132,7 +132,7 @@ mod tests {
     use crate::{Strategy, named};
 
     #[test]
-    fn it_is_the_same_score_to_the_last_bit() {
+    fn scores_equal_the_direct_computation_bit_by_bit() {
         let words = ["owl", "hawk", "milk", "rail", "feather"];
         let item =
             |n: usize| format!("<li>{} <b>{}</b> <a href=/{n}>{n} x</a>", words[n * 7 % 5], words[n * n % 5]);
@@ -175,26 +175,26 @@ mod tests {
             queue.extend(strategy.rescored());
         }
         loop {
-            let anew = strategy.rescored();
-            if anew.is_empty() {
+            let rescored = strategy.rescored();
+            if rescored.is_empty() {
                 return (queue, strategy);
             }
-            assert!(anew.len() < piece + 10, "{} at once", anew.len());
-            queue.extend(anew);
+            assert!(rescored.len() < piece + 10, "{} at once", rescored.len());
+            queue.extend(rescored);
         }
     }
 
     #[test]
-    fn whatever_comes_meanwhile_the_queue_ends_with_the_new_scores() {
+    fn pages_that_arrive_while_rescoring_do_not_change_the_final_scores() {
         // Dropped links keep their priority in the queue, unless the latest priority counts.
         for (parents, remember) in [("highest", 10_000), ("first", 10_000), ("last", 10_000), ("last", 60)] {
             let name = format!("apprentice:d=1,train=30,again=1000,parents={parents},remember={remember}");
             let (queue, mut strategy) = queue(&name, &TestWeb::drawn(4, 90), 4);
             strategy.set_rescore_chunk(usize::MAX);
             strategy.rescore_all();
-            let anew = strategy.rescored();
-            assert!(anew.len() > 20, "{name}: {}", anew.len());
-            for (url, worth) in anew {
+            let rescored = strategy.rescored();
+            assert!(rescored.len() > 20, "{name}: {}", rescored.len());
+            for (url, worth) in rescored {
                 assert_eq!(queue[&url], worth, "{name}");
             }
         }

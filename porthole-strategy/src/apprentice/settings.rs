@@ -84,11 +84,11 @@ pub(super) enum Parents {
 }
 
 impl Parents {
-    /// Merges the priority `said` of earlier links with that of a later one.
-    pub(super) fn merge_worth(self, said: f64, worth: f64) -> f64 {
+    /// Merges the priority `earlier` of earlier links with that of a later one.
+    pub(super) fn merge_worth(self, earlier: f64, worth: f64) -> f64 {
         match self {
-            Parents::First => said,
-            Parents::Highest => said.max(worth),
+            Parents::First => earlier,
+            Parents::Highest => earlier.max(worth),
             Parents::Last => worth,
         }
     }

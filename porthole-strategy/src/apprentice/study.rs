@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_link_tells_and_what_stands_around_it_does_not() {
+    fn offsets_predict_better_than_a_window() {
         let study = study();
         // 40 links of the list, 40 back to it.
         assert_eq!((study.instances(), study.cut()), (80, 0.5));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn gain_is_where_the_word_stands() {
+    fn information_gain_is_at_the_offset_of_the_word() {
         let study = study();
         let at = study.by_offset(1);
         let gain = |offset| at.iter().find(|at| at.offset == offset).unwrap().information_gain;

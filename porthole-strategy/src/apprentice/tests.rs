@@ -51,7 +51,7 @@ fn offsets_are_those_of_the_paper() {
 }
 
 #[test]
-fn ways_through_the_tree_are_counted_by_hand() {
+fn path_lengths_match_hand_counts() {
     let ways = |terms| features(terms, 9).iter().map(|feature| feature.way).collect::<Vec<_>>();
     // The link is in html, body, ul, li. From "early" up to li and ul, and down li to the link: 4. From inside the em:
     // 2. "hoot" is in a font next to the link.
@@ -60,7 +60,7 @@ fn ways_through_the_tree_are_counted_by_hand() {
 }
 
 #[test]
-fn farther_terms_and_neighbours_are_features_if_asked_for() {
+fn far_terms_and_neighbours_are_optional_features() {
     let html = "<html lang=en><p>one<a href=/a>two</a><a href=/b>three</a>four<a href=/c>five</a>";
     let (_, page) = page("http://a.test/", html);
     let encoding = Encoding { far: true, cocitation: true, ..Encoding::of_terms(TermEncoding::Offset, 1) };
@@ -83,7 +83,7 @@ fn farther_terms_and_neighbours_are_features_if_asked_for() {
 }
 
 #[test]
-fn numbers_of_features_never_change() {
+fn feature_hashes_never_change() {
     // They are stored.
     let number = |feature: LinkFeature| format!("{:08x}", feature.hash());
     assert_eq!(number(LinkFeature::term(TermId(0x3140_a3f9), -2, 0)), NUMBERS[0]);
@@ -96,12 +96,12 @@ const NUMBERS: [&str; 3] = ["c0ce08fe", "6091c57f", "8fb73d98"];
 /// A hand-written crawl: pages arrive in any order.
 struct TestCrawl {
     strategy: Box<dyn Strategy>,
-    said: Vec<(String, f64)>,
+    rescored: Vec<(String, f64)>,
 }
 
 impl TestCrawl {
     fn new(name: &str) -> TestCrawl {
-        TestCrawl { strategy: named(name, &CrawlGoal::nothing(0)).unwrap(), said: Vec::new() }
+        TestCrawl { strategy: named(name, &CrawlGoal::nothing(0)).unwrap(), rescored: Vec::new() }
     }
 
     /// Adds a page; returns the priorities of its links, and records those that are rescored.
@@ -111,13 +111,14 @@ impl TestCrawl {
         let source = SourcePage { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
         self.strategy.arrived(&source);
         let worths = page.links.iter().map(|link| self.strategy.priority(&source, link).unwrap()).collect();
-        self.said.extend(self.strategy.rescored().into_iter().map(|(url, worth)| (url.to_string(), worth)));
+        self.rescored
+            .extend(self.strategy.rescored().into_iter().map(|(url, worth)| (url.to_string(), worth)));
         worths
     }
 
-    fn said_of(&self, path: &str) -> Option<f64> {
+    fn rescored_priority(&self, path: &str) -> Option<f64> {
         let id = CanonicalUrl::parse(&format!("http://a.test{path}")).unwrap().id().to_string();
-        self.said.iter().rev().find(|(url, _)| *url == id).map(|(_, worth)| *worth)
+        self.rescored.iter().rev().find(|(url, _)| *url == id).map(|(_, worth)| *worth)
     }
 }
 
@@ -131,53 +132,54 @@ fn list(from: u32, to: u32) -> String {
 }
 
 /// A crawl after twelve pages of the list, where birds are relevant.
-fn taught(name: &str) -> TestCrawl {
-    let mut told = TestCrawl::new(name);
-    assert_eq!(told.page("/list", &list(0, 40), 0.5)[..2], [0.5, 0.5]);
+fn trained_crawl(name: &str) -> TestCrawl {
+    let mut crawl = TestCrawl::new(name);
+    assert_eq!(crawl.page("/list", &list(0, 40), 0.5)[..2], [0.5, 0.5]);
     for n in 0..12 {
-        told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
+        crawl.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
     }
-    told
+    crawl
 }
 
 #[test]
-fn it_learns_what_links_lead_to_and_says_anew_what_they_are_worth() {
+fn waiting_links_are_rescored_after_training() {
     for name in ["apprentice:d=0,train=13", "apprentice:d=0,train=13,learner=regression"] {
-        let mut told = taught(name);
-        let (bird, bolt) = (told.said_of("/12").unwrap(), told.said_of("/13").unwrap());
+        let mut crawl = trained_crawl(name);
+        let (bird, bolt) = (crawl.rescored_priority("/12").unwrap(), crawl.rescored_priority("/13").unwrap());
         assert!(bird > 0.6 && bolt < 0.4, "{name}: {bird} {bolt}");
-        assert_eq!(told.said.len(), 28, "{name}: all that wait, and nothing else");
-        let worths = told.page("/more", &list(100, 102), 0.5);
+        assert_eq!(crawl.rescored.len(), 28, "{name}: exactly the waiting links");
+        let worths = crawl.page("/more", &list(100, 102), 0.5);
         assert!(worths[0] > 0.6 && worths[1] < 0.4, "{name}: {worths:?}");
     }
-    let mut never = taught("apprentice:d=0,train=0");
-    assert_eq!((never.said.len(), never.page("/more", &list(100, 101), 0.5)), (0, vec![0.5]));
+    let mut never = trained_crawl("apprentice:d=0,train=0");
+    assert_eq!((never.rescored.len(), never.page("/more", &list(100, 101), 0.5)), (0, vec![0.5]));
 }
 
 #[test]
-fn by_hand_it_is_the_formula() {
-    let mut told = taught("apprentice:d=0,train=13");
+fn hand_computed_priority() {
+    let mut crawl = trained_crawl("apprentice:d=0,train=13");
     // Six of each, one feature each: theta(high, bird) = 7/8, theta(low, bird) = 1/8.
-    let worth = told.page("/more", &list(100, 101), 0.5)[0];
+    let worth = crawl.page("/more", &list(100, 101), 0.5)[0];
     assert!((worth - 7.0 / 8.0).abs() < 1e-6, "{worth}");
 }
 
 #[test]
-fn links_back_teach_too_and_links_to_itself_do_not() {
-    let mut told = TestCrawl::new("apprentice:d=0,train=0");
-    told.page("/a", "<a href=/a>self</a>", 0.9);
-    told.page("/b", "<a href=/a>back</a><a href=/b>self</a>", 0.1);
-    let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
+fn links_to_fetched_pages_are_instances_and_self_links_are_not() {
+    let mut crawl = TestCrawl::new("apprentice:d=0,train=0");
+    crawl.page("/a", "<a href=/a>self</a>", 0.9);
+    crawl.page("/b", "<a href=/a>back</a><a href=/b>self</a>", 0.1);
+    let lessons = Lessons::of_memory(&crawl.strategy.save().unwrap()).unwrap().unwrap();
     assert_eq!(lessons.instances(), 1);
 }
 
 #[test]
-fn of_several_parents_the_chosen_one_counts() {
+fn the_parents_setting_selects_which_link_counts() {
     // The same page is linked as a bolt first, then as a bird, then as a bolt.
     let worths = |parents: &str| {
-        let mut told = taught(&format!("apprentice:d=0,train=13,parents={parents}"));
-        let mut word =
-            |path: &str, word: &str| told.page(path, &format!("<html lang=en><a href=/v>{word}</a>"), 0.5)[0];
+        let mut crawl = trained_crawl(&format!("apprentice:d=0,train=13,parents={parents}"));
+        let mut word = |path: &str, word: &str| {
+            crawl.page(path, &format!("<html lang=en><a href=/v>{word}</a>"), 0.5)[0]
+        };
         let worths = [word("/p", "bolt"), word("/q", "bird"), word("/r", "bolt")];
         worths.map(|worth| worth > 0.5)
     };
@@ -187,24 +189,24 @@ fn of_several_parents_the_chosen_one_counts() {
 }
 
 #[test]
-fn what_is_saved_goes_on_as_if_nothing_had_happened() {
+fn a_restored_apprentice_continues_identically() {
     for name in [
         "apprentice:d=1,train=13,again=1.1",
         "apprentice:learner=perceptron,train=13,features=tld,cocitation=yes",
     ] {
-        let mut whole = taught(name);
+        let mut whole = trained_crawl(name);
         let saved = whole.strategy.save().unwrap();
         let mut again = TestCrawl::new(name);
         again.strategy.restore(&saved).unwrap();
         assert_eq!(again.strategy.save().unwrap(), saved);
-        whole.said.clear();
-        for told in [&mut whole, &mut again] {
-            told.page("/12", &list(7, 50), 0.9);
-            told.page("/13", &list(50, 60), 0.1);
-            told.page("/14", "", 0.9);
+        whole.rescored.clear();
+        for crawl in [&mut whole, &mut again] {
+            crawl.page("/12", &list(7, 50), 0.9);
+            crawl.page("/13", &list(50, 60), 0.1);
+            crawl.page("/14", "", 0.9);
         }
-        assert!(!whole.said.is_empty());
-        assert_eq!(whole.said, again.said);
+        assert!(!whole.rescored.is_empty());
+        assert_eq!(whole.rescored, again.rescored);
         assert_eq!(whole.strategy.save(), again.strategy.save());
         assert!(named("apprentice:d=2", &CrawlGoal::nothing(0)).unwrap().restore(&saved).is_err());
         let cuts = (0..saved.len()).step_by(7);
@@ -217,19 +219,20 @@ fn what_is_saved_goes_on_as_if_nothing_had_happened() {
 
 #[test]
 fn the_oldest_page_is_forgotten_when_too_many_links_wait() {
-    let mut told = TestCrawl::new("apprentice:d=0,train=0,remember=50");
-    told.page("/old", &list(0, 40), 0.5);
-    told.page("/new", &list(30, 70), 0.5);
+    let mut crawl = TestCrawl::new("apprentice:d=0,train=0,remember=50");
+    crawl.page("/old", &list(0, 40), 0.5);
+    crawl.page("/new", &list(30, 70), 0.5);
     for n in 0..70 {
-        told.page(&format!("/{n}"), "nothing", 0.5);
+        crawl.page(&format!("/{n}"), "nothing", 0.5);
     }
-    let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
-    assert_eq!(lessons.instances(), 40, "of the new page only");
+    let lessons = Lessons::of_memory(&crawl.strategy.save().unwrap()).unwrap().unwrap();
+    assert_eq!(lessons.instances(), 40, "only the instances of the new page");
 }
 
 #[test]
-fn lessons_of_two_workers_add_up_if_they_are_of_the_same_features() {
-    let lessons = |name: &str| Lessons::of_memory(&taught(name).strategy.save().unwrap()).unwrap().unwrap();
+fn lessons_with_the_same_encoding_can_be_merged() {
+    let lessons =
+        |name: &str| Lessons::of_memory(&trained_crawl(name).strategy.save().unwrap()).unwrap().unwrap();
     let mut both = lessons("apprentice:d=0,train=0");
     both.merge(&lessons("apprentice:d=0,train=0")).unwrap();
     assert_eq!(both.instances(), 24);
@@ -238,12 +241,12 @@ fn lessons_of_two_workers_add_up_if_they_are_of_the_same_features() {
 }
 
 #[test]
-fn lessons_of_an_earlier_crawl_are_a_beginning() {
-    let earlier = taught("apprentice:d=0,train=0");
+fn a_crawl_can_start_from_the_lessons_of_another() {
+    let earlier = trained_crawl("apprentice:d=0,train=0");
     let lessons = Lessons::of_memory(&earlier.strategy.save().unwrap()).unwrap();
     let goal = CrawlGoal { lessons, ..CrawlGoal::nothing(0) };
-    let mut told = TestCrawl { strategy: named("apprentice:d=0", &goal).unwrap(), said: Vec::new() };
-    let worths = told.page("/elsewhere", &list(100, 102), 0.5);
+    let mut crawl = TestCrawl { strategy: named("apprentice:d=0", &goal).unwrap(), rescored: Vec::new() };
+    let worths = crawl.page("/elsewhere", &list(100, 102), 0.5);
     assert!(worths[0] > 0.6 && worths[1] < 0.4, "{worths:?}");
     assert!(named("apprentice:d=1", &goal).is_err());
     assert!(named("apprentice:d=0,learner=regression", &goal).is_err());
@@ -267,29 +270,29 @@ fn relevance(n: u32) -> f64 {
 }
 
 #[test]
-fn a_study_of_a_crawl_says_what_an_apprentice_says_that_is_trained_at_its_end() {
+fn the_offline_study_scores_like_an_apprentice_trained_at_the_end() {
     for features in ["", ",cocitation=yes", ",features=window", ",far=yes"] {
-        let mut told = TestCrawl::new(&format!("apprentice:d=2,train=41,again=1000{features}"));
+        let mut crawl = TestCrawl::new(&format!("apprentice:d=2,train=41,again=1000{features}"));
         let mut study = CrawlTranscript::default();
         for n in 0..40 {
-            told.page(&format!("/{n}"), &linked(n), relevance(n));
+            crawl.page(&format!("/{n}"), &linked(n), relevance(n));
             let (url, page) = page(&format!("http://a.test/{n}"), &linked(n));
             study.add(url.id(), &page, relevance(n), &PageTopics::default());
         }
-        assert!(told.said.is_empty());
-        told.page("/elsewhere", "nothing", 0.5);
+        assert!(crawl.rescored.is_empty());
+        crawl.page("/elsewhere", "nothing", 0.5);
         let terms = if features.contains("window") { TermEncoding::Window } else { TermEncoding::Offset };
         let (cocitation, far) = (features.contains("cocitation"), features.contains("far"));
         let encoding = Encoding { cocitation, far, ..Encoding::of_terms(terms, 2) };
         let queue = study.queue(&encoding).unwrap();
-        let mut said = told.said.clone();
-        said.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut rescored = crawl.rescored.clone();
+        rescored.sort_by(|a, b| a.0.cmp(&b.0));
         let mut expected: Vec<(String, f64)> =
             queue.iter().map(|waiting| (waiting.url.to_string(), waiting.after)).collect();
         expected.sort_by(|a, b| a.0.cmp(&b.0));
-        assert_eq!(said, expected, "{features}");
-        assert!(said.len() > 10, "{features}");
-        let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
+        assert_eq!(rescored, expected, "{features}");
+        assert!(rescored.len() > 10, "{features}");
+        let lessons = Lessons::of_memory(&crawl.strategy.save().unwrap()).unwrap().unwrap();
         assert_eq!(study.instances() as u64, lessons.instances(), "{features}");
         // Soft focus: the best of the pages that link there.
         for to in 40..60 {
@@ -303,31 +306,31 @@ fn a_study_of_a_crawl_says_what_an_apprentice_says_that_is_trained_at_its_end() 
 }
 
 #[test]
-fn how_far_to_look_is_chosen_by_what_foretells_best() {
+fn the_maximum_offset_is_the_most_accurate_one() {
     // The significant word is two leaves before its link; nearer terms are noise.
     let entry = |n: u32, word: &str| format!("<li>{word}<br><a href=/{n}>this</a></li><li><hr>noise{n}</li>");
     let word = |n: u32| if n.is_multiple_of(2) { "bird" } else { "bolt" };
     let list = |from: u32, to: u32| {
         format!("<html lang=en>{}", (from..to).map(|n| entry(n, word(n))).collect::<String>())
     };
-    let told = |name: &str| {
-        let mut told = TestCrawl::new(name);
-        told.page("/list", &list(0, 60), 0.5);
+    let crawl = |name: &str| {
+        let mut crawl = TestCrawl::new(name);
+        crawl.page("/list", &list(0, 60), 0.5);
         for n in 0..40 {
-            told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
+            crawl.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
         }
-        told
+        crawl
     };
     let d_max =
-        |told: &TestCrawl| Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap().d_max();
-    let mut auto = told("apprentice:d=auto,train=41");
+        |crawl: &TestCrawl| Lessons::of_memory(&crawl.strategy.save().unwrap()).unwrap().unwrap().d_max();
+    let mut auto = crawl("apprentice:d=auto,train=41");
     assert_eq!(d_max(&auto), 2);
-    let mut by_hand = told("apprentice:d=2,train=41");
-    assert!(!auto.said.is_empty());
-    assert_eq!(auto.said, by_hand.said, "it is the apprentice with this distance");
+    let mut by_hand = crawl("apprentice:d=2,train=41");
+    assert!(!auto.rescored.is_empty());
+    assert_eq!(auto.rescored, by_hand.rescored, "equal to the apprentice with d=2");
     assert_eq!(auto.page("/more", &list(100, 102), 0.5), by_hand.page("/more", &list(100, 102), 0.5));
-    // Until the first training it is the paper's.
-    assert_eq!(d_max(&told("apprentice:d=auto,train=42")), 5);
+    // Until the first training, the offset is that of the paper.
+    assert_eq!(d_max(&crawl("apprentice:d=auto,train=42")), 5);
     let mut again = TestCrawl::new("apprentice:d=auto,train=41");
     again.strategy.restore(&auto.strategy.save().unwrap()).unwrap();
     assert_eq!(again.strategy.save(), auto.strategy.save());
@@ -337,25 +340,25 @@ fn how_far_to_look_is_chosen_by_what_foretells_best() {
     // An apprentice that starts from its lessons uses the same offset.
     let lessons = Lessons::of_memory(&auto.strategy.save().unwrap()).unwrap();
     let begun = named("apprentice:d=auto", &CrawlGoal { lessons, ..CrawlGoal::nothing(0) }).unwrap();
-    assert_eq!(d_max(&TestCrawl { strategy: begun, said: Vec::new() }), 2);
+    assert_eq!(d_max(&TestCrawl { strategy: begun, rescored: Vec::new() }), 2);
     assert!(named("apprentice:d=auto,far=yes", &CrawlGoal::nothing(0)).is_err());
     let wrong = named("apprentice:d=far", &CrawlGoal::nothing(0)).err().unwrap().to_string();
     assert!(wrong.contains("a number from 0 to 64, or auto"), "{wrong}");
 }
 
 #[test]
-fn enough_links_decide_for_good_how_far_to_look() {
-    let mut told = TestCrawl::new("apprentice:d=auto,train=0");
+fn the_maximum_offset_is_final_after_enough_instances() {
+    let mut crawl = TestCrawl::new("apprentice:d=auto,train=0");
     let list: String = (0..1_100)
         .map(|n| format!("<li>{}<a href=/{n}>on</a></li>", if n % 2 == 0 { "bird" } else { "bolt" }))
         .collect();
-    told.page("/one", &format!("<html lang=en>{list}"), 0.5);
-    told.page("/two", &format!("<html lang=en>{list}"), 0.5);
+    crawl.page("/one", &format!("<html lang=en>{list}"), 0.5);
+    crawl.page("/two", &format!("<html lang=en>{list}"), 0.5);
     for n in 0..1_100 {
-        told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
+        crawl.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
     }
     // The word before the link is significant; every link has two instances, and 2,000 were kept until they decided.
-    let saved = told.strategy.save().unwrap();
+    let saved = crawl.strategy.save().unwrap();
     let lessons = Lessons::of_memory(&saved).unwrap().unwrap();
     assert_eq!((lessons.d_max(), lessons.instances()), (1, 2_200));
     let mut again = TestCrawl::new("apprentice:d=auto,train=0");
@@ -364,27 +367,27 @@ fn enough_links_decide_for_good_how_far_to_look() {
 }
 
 #[test]
-fn surprises_alone_can_teach() {
-    let mut told = TestCrawl::new("apprentice:d=0,train=0,surprises=0.25");
-    told.page("/list", &list(0, 40), 0.9);
+fn only_surprises_are_learnt_if_configured() {
+    let mut crawl = TestCrawl::new("apprentice:d=0,train=0,surprises=0.25");
+    crawl.page("/list", &list(0, 40), 0.9);
     for n in 0..12 {
-        told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.9 } else { 0.05 });
+        crawl.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.9 } else { 0.05 });
     }
-    let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
-    // The first has nothing to compare with; then all with a large difference.
+    let lessons = Lessons::of_memory(&crawl.strategy.save().unwrap()).unwrap().unwrap();
+    // The first has no earlier difference to compare with; after it, all large differences are learnt.
     assert_eq!(lessons.instances(), 7);
 }
 
 #[test]
-fn it_says_what_its_words_add() {
-    let mut told = taught("apprentice:d=0,train=13");
+fn explanations_list_the_contributions_of_words() {
+    let mut crawl = trained_crawl("apprentice:d=0,train=13");
     let (url, page) = page("http://a.test/x", "<html lang=en><a href=/v>birds</a>");
     let judgment = Judgment { relevance: 0.5, best: TopicId(0) };
     let source = SourcePage { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
-    let before = told.strategy.save();
-    let parts = told.strategy.explain(&source, &page.links[0]);
+    let before = crawl.strategy.save();
+    let parts = crawl.strategy.explain(&source, &page.links[0]);
     let words: Vec<&str> = parts.iter().map(|part| part.what.as_str()).collect();
     assert_eq!(words, ["prior of all links; Pr(high) = 0.875 in total", "\"birds\""]);
     assert!((parts[1].adds - 7_f64.ln()).abs() < 1e-6);
-    assert_eq!(told.strategy.save(), before);
+    assert_eq!(crawl.strategy.save(), before);
 }

@@ -28,9 +28,9 @@ impl Accuracy {
     /// From links as pairs: whether the target is relevant, and the prediction.
     pub(super) fn of(links: impl Iterator<Item = (bool, bool)>) -> Accuracy {
         let (mut right, mut all) = ([0_u64; 2], [0_u64; 2]);
-        for (is_high, said) in links {
+        for (is_high, predicted) in links {
             all[usize::from(is_high)] += 1;
-            right[usize::from(is_high)] += u64::from(said == is_high);
+            right[usize::from(is_high)] += u64::from(predicted == is_high);
         }
         let share = |right: u64, all: u64| right as f64 / all.max(1) as f64;
         Accuracy {
@@ -52,18 +52,18 @@ pub(super) fn cross_validated(instances: &[Instance], parts: u64) -> Option<Accu
     let mut counts = FeatureCounts::default();
     instances.iter().for_each(|instance| counts.add(&[], instance.relevance));
     let cut = counts.cut();
-    let mut said = Vec::with_capacity(instances.len());
+    let mut predictions = Vec::with_capacity(instances.len());
     for part in 0..parts {
         let is_in = |instance: &&Instance| instance.target % parts == part;
         let mut counts = FeatureCounts::default();
         let learnt = instances.iter().filter(|instance| !is_in(instance));
         learnt.for_each(|instance| counts.add(&instance.features, instance.relevance));
         let bayes = NaiveBayes::train(&counts, 0)?;
-        said.extend(instances.iter().filter(is_in).map(|Instance { features, relevance, .. }| {
+        predictions.extend(instances.iter().filter(is_in).map(|Instance { features, relevance, .. }| {
             (counts::bin(*relevance) >= cut, probability(bayes.log_odds(features)) >= 0.5)
         }));
     }
-    Some(Accuracy::of(said.into_iter()))
+    Some(Accuracy::of(predictions.into_iter()))
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn hand_computed_accuracy() {
         // Twenty low ones with the word 1 and twenty high ones with the word 2; of the high ones, four are called 1.
         let instance = |target: u64, word: u32, relevance: f64| Instance {
             target,
@@ -81,10 +81,10 @@ mod tests {
         let low = (0..20).map(|n| instance(n, 1, 0.05));
         let high = (20..40).map(|n| instance(n, if n < 24 { 1 } else { 2 }, 0.95));
         let all: Vec<Instance> = low.chain(high).collect();
-        let said = cross_validated(&all, 5).unwrap();
+        let accuracy = cross_validated(&all, 5).unwrap();
         // In every fold, a word predicts the class that it occurs in more often: 1 is low.
-        assert_eq!(said, Accuracy { positive: 16.0 / 20.0, negative: 1.0, average: 36.0 / 40.0 });
-        assert!((said.balanced() - 0.9).abs() < 1e-12);
+        assert_eq!(accuracy, Accuracy { positive: 16.0 / 20.0, negative: 1.0, average: 36.0 / 40.0 });
+        assert!((accuracy.balanced() - 0.9).abs() < 1e-12);
         // All of one class: nothing to learn.
         assert_eq!(cross_validated(&all[..20], 5), None);
     }

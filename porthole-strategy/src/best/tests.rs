@@ -60,7 +60,7 @@ fn goal(seed: u64) -> crate::CrawlGoal {
 }
 
 #[test]
-fn the_worst_makes_room_for_the_next() {
+fn the_worst_link_is_evicted_from_a_full_buffer() {
     let web = web();
     // Room for two: of a, b, c the first two stay until c evicts b. After a: d, e, f at 57 evict c; d and e evict
     // nothing better, so the last link found replaces the worst, which among equals is the last.

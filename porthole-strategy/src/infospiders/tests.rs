@@ -11,7 +11,7 @@ fn energies(spiders: &InfoSpiders) -> Vec<i64> {
 }
 
 #[test]
-fn agents_live_on_what_they_find() {
+fn energy_follows_similarity_and_agents_die_without_it() {
     let web = TestWeb::new(&[
         // Cosines with (owl): 1, 0, 0.
         ("/s", "owl <a href=/a></a>", 0.5),
@@ -38,7 +38,7 @@ fn agents_live_on_what_they_find() {
 }
 
 #[test]
-fn an_agent_that_finds_much_splits() {
+fn an_agent_with_enough_energy_splits() {
     let web = TestWeb::new(&[
         ("/0", "cheese <a href=/s></a>", 0.5),
         ("/s", "owl owl barn <a href=/a></a><a href=/b></a><a href=/c></a><a href=/d></a>", 0.5),
@@ -82,7 +82,7 @@ fn links_near_keywords_are_drawn_more_often() {
 }
 
 #[test]
-fn being_asked_changes_nothing() {
+fn choose_does_not_change_the_state() {
     let web = TestWeb::new(&[("/s", "<a href=/a></a><a href=/b></a><a href=/c></a>", 0.5)]);
     let mut spiders = spiders("infospiders");
     web.tell(&mut spiders, "/s");

@@ -1,4 +1,4 @@
-//! What is known of links that wait, of pages that came, of hosts, and of words.
+//! Evidence about links: the pages that link to them, their hosts, and their words.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -11,31 +11,31 @@ use super::learner::{BUCKETS, DENSE, Dense, log_odds};
 use crate::queued::Queued;
 use crate::{StateError, state};
 
-/// Hashed features that are kept of a link, at most.
-const MOST_HASHED: usize = 20;
+/// Maximum number of hashed features of a link.
+const MAX_HASHED: usize = 20;
 
-/// Parents of a link that are remembered: the last ones.
+/// Number of parents remembered for a link: the latest ones.
 const PARENTS: usize = 3;
 
-/// How often the critic is asked about a link, at most: later pages mostly say what earlier ones said, and it takes most of
-/// the time.
-const MOST_OPINIONS: u8 = 12;
+/// Maximum number of times that the critic classifies a link. Later pages rarely change the result, and the critic
+/// takes most of the time.
+const MAX_OPINIONS: u8 = 12;
 
-/// What is usual counts as much as so many outcomes of one's own.
-const USUAL: f32 = 2.0;
+/// Weight of the overall mean in a smoothed mean, as a number of pages.
+const PRIOR_PAGES: f32 = 2.0;
 
-/// What the links of one parent led to counts as so many outcomes at most.
-const MOST_CHILDREN: f32 = 8.0;
+/// Maximum weight of one parent's children, as a number of pages.
+const MAX_CHILDREN: f32 = 8.0;
 
-/// Pages and hosts that are remembered; those that came first go first. A page that is forgotten says nothing more to links
-/// that wait, and counts as new if it comes again.
-const MOST_PAGES: usize = 1_000_000;
-const MOST_HOSTS: usize = 1_000_000;
+/// Maximum numbers of remembered pages and hosts; the oldest are forgotten. A forgotten page is no longer evidence
+/// for waiting links, and counts as new if it is fetched again.
+const MAX_PAGES: usize = 1_000_000;
+const MAX_HOSTS: usize = 1_000_000;
 
-/// A parent that is not known.
+/// The number of an unknown parent.
 const NO_PAGE: u32 = u32::MAX;
 
-/// The sum of what some pages are worth, and how many they are.
+/// Sum of the relevance of some pages, and their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RelevanceRecord {
     sum: f32,
@@ -48,94 +48,94 @@ impl RelevanceRecord {
         self.count += weight;
     }
 
-    /// The mean, drawn towards what is usual.
-    fn mean(self, usual: f32) -> f32 {
-        (self.sum + USUAL * usual) / (self.count + USUAL)
+    /// The mean, smoothed towards the overall mean.
+    fn mean(self, overall: f32) -> f32 {
+        (self.sum + PRIOR_PAGES * overall) / (self.count + PRIOR_PAGES)
     }
 
-    /// By how much it is better than what is usual, in log odds.
-    fn beyond(self, usual: Usual) -> f32 {
-        if self.count == 0.0 { 0.0 } else { log_odds(self.mean(usual.mean)) - usual.log_odds }
+    /// Difference from the overall mean in log odds; 0 without pages.
+    fn above_overall(self, overall: OverallMean) -> f32 {
+        if self.count == 0.0 { 0.0 } else { log_odds(self.mean(overall.mean)) - overall.log_odds }
     }
 }
 
-/// What pages are worth that the crawl fetches.
+/// Relevance of all fetched pages.
 #[derive(Clone, Copy, Debug)]
-struct Usual {
+struct OverallMean {
     mean: f32,
     log_odds: f32,
 }
 
-impl Usual {
-    /// By what all pages were worth.
-    fn of(all: RelevanceRecord) -> Usual {
+impl OverallMean {
+    /// Computes the mean with a prior of one page of relevance 0.2.
+    fn of(all: RelevanceRecord) -> OverallMean {
         let mean = (all.sum + 0.2) / (all.count + 1.0);
-        Usual { mean, log_odds: log_odds(mean) }
+        OverallMean { mean, log_odds: log_odds(mean) }
     }
 }
 
-/// What pages were worth that have a word.
+/// Relevance of the pages that contain a term.
 #[derive(Clone, Debug, Default)]
 struct TermStats {
     record: RelevanceRecord,
-    /// What that says of a link, and how many pages had come when it was worked out: links have the same words.
+    /// Cached value of the term, and the number of pages when it was computed. Many links share terms.
     value: Cell<(f32, u32)>,
-    /// How many pages had come with the last one that has it: a word counts once a page.
+    /// Number of pages when the term last occurred, so that it counts once a page.
     last: u32,
 }
 
-/// A page that came.
+/// A fetched page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Arrival {
     url: UrlId,
     relevance: f32,
-    /// What its links led to.
+    /// Relevance of the fetched pages that it links to.
     children: RelevanceRecord,
 }
 
-/// What one page says of a link.
+/// Evidence that one page has for one of its links.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkObservation<'a> {
-    /// What the critic says, if it was asked.
+    /// The critic's opinion, if it was asked.
     pub(super) opinion: Option<Opinion>,
-    /// What links beside it turned out to be.
+    /// Relevance of the targets of adjacent links.
     pub(super) beside: RelevanceRecord,
-    /// Hashed features, the link's own words first.
+    /// Hashed features; the link's own words come first.
     pub(super) hashed: &'a [u32],
-    /// How many of them are words.
+    /// Number of features that are the link's own words.
     pub(super) own: u8,
 }
 
-/// What the critic says of a link, in log odds.
+/// The critic's estimates for a link, in log odds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opinion {
-    /// Of the link's own words.
+    /// From the link's own words.
     pub(super) words: f32,
-    /// Of these together with the words around it.
+    /// From its own words and the words around it.
     pub(super) around: f32,
 }
 
-/// A link that waits, by all pages that have it.
+/// A waiting link, with the evidence of all pages that link to it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WaitingLink {
     site: SiteId,
-    /// What its parents are worth.
+    /// Relevance of its parents.
     parents: RelevanceRecord,
-    /// The last of them, by their numbers.
+    /// Numbers of the latest parents.
     last: [u32; PARENTS],
     words: f32,
-    /// The best, and the sum of all opinions.
+    /// Maximum and sum of all opinions.
     around: (f32, f32),
     opinions: u8,
-    /// How many pages had the link when the critic was asked last.
-    asked_by: f32,
+    /// Number of parents when the critic was last asked.
+    parents_when_asked: f32,
     beside: RelevanceRecord,
-    /// What the frontier believes it is worth.
-    pub(super) given: f32,
+    /// The priority that the frontier has.
+    pub(super) priority: f32,
     own: u8,
-    /// So many hashed features.
+    /// Number of hashed features.
     length: u8,
-    hashed: [u32; MOST_HASHED],
+    hashed: [u32; MAX_HASHED],
 }
 
 impl WaitingLink {
@@ -147,25 +147,25 @@ impl WaitingLink {
             words: 0.0,
             around: (0.0, 0.0),
             opinions: 0,
-            asked_by: 0.0,
+            parents_when_asked: 0.0,
             beside: RelevanceRecord::default(),
-            given: 0.0,
+            priority: 0.0,
             own: 0,
             length: 0,
-            hashed: [0; MOST_HASHED],
+            hashed: [0; MAX_HASHED],
         }
     }
 
-    /// Whether the critic has said enough about it.
-    pub(super) fn is_known(&self) -> bool {
-        self.opinions >= MOST_OPINIONS
+    /// Whether the critic has classified the link often enough.
+    pub(super) fn is_classified(&self) -> bool {
+        self.opinions >= MAX_OPINIONS
     }
 
     pub(super) fn hashed(&self) -> &[u32] {
-        &self.hashed[..usize::from(self.length).min(MOST_HASHED)]
+        &self.hashed[..usize::from(self.length).min(MAX_HASHED)]
     }
 
-    /// One more page has the link.
+    /// Adds the evidence of one more page.
     fn merge(&mut self, number: u32, relevance: f32, observed: &LinkObservation<'_>) {
         if !self.last.contains(&number) {
             self.parents.add(relevance, 1.0);
@@ -178,14 +178,14 @@ impl WaitingLink {
             self.around.0 = if is_first { around } else { self.around.0.max(around) };
             self.around.1 += around;
             self.opinions += 1;
-            self.asked_by = self.parents.count;
+            self.parents_when_asked = self.parents.count;
         }
         self.beside.sum += observed.beside.sum;
         self.beside.count += observed.beside.count;
         if self.length == 0 {
             self.own = observed.own;
         }
-        // What others call it comes behind, while there is room.
+        // Append features that other pages did not have, while there is space.
         let before = usize::from(self.length);
         for at in observed.hashed {
             let (known, room) = self.hashed.split_at_mut(before);
@@ -200,7 +200,7 @@ impl WaitingLink {
     }
 }
 
-/// What is saved of the evidence: links that wait, pages with the number of the first, hosts, words, and all together.
+/// Saved state: waiting links, pages with the number of the first, hosts, terms, and the totals.
 pub(super) type State = (
     Vec<(UrlId, WaitingLink)>,
     (u32, VecDeque<Arrival>),
@@ -209,29 +209,29 @@ pub(super) type State = (
     RelevanceRecord,
 );
 
-/// All evidence.
+/// All evidence of a crawl.
 #[derive(Debug)]
 pub(super) struct Evidence {
     waiting: Queued<WaitingLink>,
-    /// The last pages that came, in this order.
+    /// The latest fetched pages, in order.
     pages: VecDeque<Arrival>,
-    /// How many came before the first of them.
+    /// Number of the first of them; earlier pages were forgotten.
     first: u32,
-    /// The numbers of the pages, counted from the first that there ever was.
+    /// The number of each page, counted from the first page of the crawl.
     numbers: HashMap<UrlId, u32, FixedState>,
     hosts: Queued<RelevanceRecord, SiteId>,
-    /// Of words, by their buckets.
+    /// By bucket.
     term_stats: Box<[TermStats]>,
-    /// What all pages were worth.
+    /// Relevance of all pages.
     all: RelevanceRecord,
-    usual: Usual,
-    most_pages: usize,
+    overall: OverallMean,
+    max_pages: usize,
 }
 
 impl Evidence {
-    /// Of so many waiting links at most.
+    /// Keeps at most `most` waiting links.
     pub(super) fn new(most: usize) -> Evidence {
-        Evidence::with_bounds(most, MOST_PAGES, MOST_HOSTS)
+        Evidence::with_bounds(most, MAX_PAGES, MAX_HOSTS)
     }
 
     fn with_bounds(links: usize, pages: usize, hosts: usize) -> Evidence {
@@ -239,16 +239,16 @@ impl Evidence {
             waiting: Queued::new(links),
             pages: VecDeque::new(),
             first: 0,
-            most_pages: pages,
+            max_pages: pages,
             numbers: HashMap::default(),
             hosts: Queued::new(hosts),
             term_stats: vec![TermStats::default(); BUCKETS].into(),
             all: RelevanceRecord::default(),
-            usual: Usual::of(RelevanceRecord::default()),
+            overall: OverallMean::of(RelevanceRecord::default()),
         }
     }
 
-    /// What a page was worth, if it came.
+    /// Relevance of a page, if it was fetched.
     pub(super) fn outcome(&self, url: UrlId) -> Option<f32> {
         self.page(*self.numbers.get(&url)?).map(|page| page.relevance)
     }
@@ -261,14 +261,14 @@ impl Evidence {
         self.waiting.iter()
     }
 
-    pub(super) fn how_many_wait(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.waiting.len()
     }
 
-    /// What the frontier believes of a link from now on.
-    pub(super) fn give(&mut self, url: UrlId, worth: f64) {
+    /// Records the priority that the frontier has for a link.
+    pub(super) fn set_priority(&mut self, url: UrlId, worth: f64) {
         if let Some(waiting) = self.waiting.get_mut(url) {
-            waiting.given = worth as f32;
+            waiting.priority = worth as f32;
         }
     }
 
@@ -276,8 +276,8 @@ impl Evidence {
         self.waiting.remove(url);
     }
 
-    /// A page came, with these words; whether for the first time.
-    pub(super) fn came(&mut self, url: UrlId, site: SiteId, relevance: f32, terms: &[TermId]) -> bool {
+    /// Adds a fetched page with its terms. Returns whether it is new.
+    pub(super) fn record_page(&mut self, url: UrlId, site: SiteId, relevance: f32, terms: &[TermId]) -> bool {
         let waited = self.waiting.remove(url);
         if self.numbers.contains_key(&url) {
             return false;
@@ -293,26 +293,26 @@ impl Evidence {
         self.forget_old_pages();
         self.hosts.entry(site, RelevanceRecord::default).add(relevance, 1.0);
         self.all.add(relevance, 1.0);
-        self.usual = Usual::of(self.all);
+        self.overall = OverallMean::of(self.all);
         let now = self.count();
         for term in terms {
             let term_stats = &mut self.term_stats[bucket_of(*term) as usize];
-            if term_stats.last != now {
-                term_stats.last = now;
-                term_stats.record.add(relevance, 1.0);
-            }
+            // No branch, because it would be unpredictable.
+            let is_first = f32::from(term_stats.last != now);
+            term_stats.last = now;
+            term_stats.record.add(relevance, is_first);
         }
         true
     }
 
-    /// The page that came last links to one that came before it, and was worth so much.
-    pub(super) fn leads_to(&mut self, relevance: f32) {
+    /// Adds the relevance of an earlier page that the latest page links to.
+    pub(super) fn record_child(&mut self, relevance: f32) {
         if let Some(page) = self.pages.back_mut() {
             page.children.add(relevance, 1.0);
         }
     }
 
-    /// A page that came has a link to a URL.
+    /// Adds the evidence of a fetched page for one of its links.
     pub(super) fn observe(
         &mut self,
         parent: UrlId,
@@ -325,18 +325,18 @@ impl Evidence {
         self.waiting.entry(url, || WaitingLink::new(site)).merge(number, relevance, observed);
     }
 
-    /// How many pages came.
+    /// Number of pages fetched so far.
     fn count(&self) -> u32 {
         self.first + self.pages.len() as u32
     }
 
-    /// The page of a number, if it is remembered.
+    /// The page with a number, if it is remembered.
     fn page(&self, number: u32) -> Option<&Arrival> {
         self.pages.get(number.checked_sub(self.first)? as usize)
     }
 
     fn forget_old_pages(&mut self) {
-        while self.pages.len() > self.most_pages
+        while self.pages.len() > self.max_pages
             && let Some(oldest) = self.pages.pop_front()
         {
             self.numbers.remove(&oldest.url);
@@ -344,7 +344,7 @@ impl Evidence {
         }
     }
 
-    /// The number of a page; most questions are about the one that came last.
+    /// The number of a page. Most calls are about the latest one.
     fn number(&self, url: UrlId) -> u32 {
         match self.pages.back() {
             Some(last) if last.url == url => self.count() - 1,
@@ -352,25 +352,25 @@ impl Evidence {
         }
     }
 
-    /// All that is known of a link, in numbers of about 1; see [`FEATURES`](super::FEATURES).
+    /// Dense features of a link, scaled to about 1; see [`FEATURES`](super::FEATURES).
     pub(super) fn features(&self, waiting: &WaitingLink) -> Dense {
-        let usual = self.usual;
+        let overall = self.overall;
         let mut siblings = RelevanceRecord::default();
         for parent in waiting.last.iter().filter_map(|number| self.page(*number)) {
             let RelevanceRecord { sum, count } = parent.children;
-            siblings.add(sum / count.max(1.0), count.min(MOST_CHILDREN));
+            siblings.add(sum / count.max(1.0), count.min(MAX_CHILDREN));
         }
         let host = self.hosts.get(waiting.site).copied().unwrap_or_default();
         let (term_stats, strongest) = self.term_stats(waiting);
         let features: [f32; DENSE] = [
             1.0,
-            waiting.parents.beyond(usual),
+            waiting.parents.above_overall(overall),
             waiting.words,
             waiting.around.0,
-            waiting.around.1 / waiting.asked_by.max(1.0),
-            siblings.beyond(usual),
-            host.beyond(usual),
-            waiting.beside.beyond(usual),
+            waiting.around.1 / waiting.parents_when_asked.max(1.0),
+            siblings.above_overall(overall),
+            host.above_overall(overall),
+            waiting.beside.above_overall(overall),
             (1.0 + waiting.parents.count).ln() - 1.0,
             term_stats,
             strongest,
@@ -378,15 +378,15 @@ impl Evidence {
         features
     }
 
-    /// What pages with a link's words are worth: the mean, and what the most telling word says.
+    /// Values of the link's own words: their mean, and the one with the largest magnitude.
     fn term_stats(&self, waiting: &WaitingLink) -> (f32, f32) {
         let own = waiting.hashed().get(..usize::from(waiting.own)).unwrap_or(waiting.hashed());
         let (mut sum, mut strongest) = (0.0, 0.0_f32);
         for bucket in own {
-            let says = self.value_of_term(&self.term_stats[*bucket as usize % BUCKETS]);
-            sum += says;
-            if says.abs() > strongest.abs() {
-                strongest = says;
+            let value = self.value_of_term(&self.term_stats[*bucket as usize % BUCKETS]);
+            sum += value;
+            if value.abs() > strongest.abs() {
+                strongest = value;
             }
         }
         (sum / own.len().max(1) as f32, strongest)
@@ -395,11 +395,11 @@ impl Evidence {
     fn value_of_term(&self, term_stats: &TermStats) -> f32 {
         let now = self.count();
         match term_stats.value.get() {
-            (says, when) if when == now => says,
+            (value, when) if when == now => value,
             _ => {
-                let says = term_stats.record.beyond(self.usual);
-                term_stats.value.set((says, now));
-                says
+                let value = term_stats.record.above_overall(self.overall);
+                term_stats.value.set((value, now));
+                value
             }
         }
     }
@@ -412,7 +412,7 @@ impl Evidence {
 
     pub(super) fn restore(&mut self, state: State) -> Result<(), StateError> {
         let (waiting, (first, pages), hosts, term_stats, all) = state;
-        state::check(waiting.iter().all(|(_, waiting)| usize::from(waiting.length) <= MOST_HASHED))?;
+        state::check(waiting.iter().all(|(_, waiting)| usize::from(waiting.length) <= MAX_HASHED))?;
         state::check(term_stats.iter().all(|(at, _)| (*at as usize) < BUCKETS))?;
         state::check(u32::try_from(pages.len()).is_ok_and(|pages| first.checked_add(pages).is_some()))?;
         self.waiting.restore(waiting);
@@ -424,14 +424,14 @@ impl Evidence {
         for (at, record) in term_stats {
             self.term_stats[at as usize].record = record;
         }
-        (self.all, self.usual) = (all, Usual::of(all));
+        (self.all, self.overall) = (all, OverallMean::of(all));
         Ok(())
     }
 }
 
-/// The bucket of a word.
+/// The bucket of a term.
 pub(super) fn bucket_of(term: TermId) -> u32 {
-    // Terms are hashes already.
+    // Term ids are hashes.
     term.0 % BUCKETS as u32
 }
 
@@ -439,70 +439,70 @@ pub(super) fn bucket_of(term: TermId) -> u32 {
 mod tests {
     use super::*;
 
-    fn said(words: f32) -> LinkObservation<'static> {
+    fn observation(words: f32) -> LinkObservation<'static> {
         LinkObservation { opinion: Some(Opinion { words, around: words }), ..LinkObservation::default() }
     }
 
     #[test]
-    fn what_all_pages_say_is_put_together() {
+    fn evidence_of_all_parents_is_merged() {
         let mut evidence = Evidence::new(9);
         let (site, link) = (SiteId(1), UrlId(9));
-        evidence.came(UrlId(1), site, 0.8, &[]);
-        evidence.observe(UrlId(1), link, SiteId(2), &said(-1.0));
-        evidence.came(UrlId(2), site, 0.2, &[]);
-        evidence.observe(UrlId(2), link, SiteId(2), &said(3.0));
-        // The same page again: it is one parent still.
-        evidence.observe(UrlId(2), link, SiteId(2), &said(1.0));
+        evidence.record_page(UrlId(1), site, 0.8, &[]);
+        evidence.observe(UrlId(1), link, SiteId(2), &observation(-1.0));
+        evidence.record_page(UrlId(2), site, 0.2, &[]);
+        evidence.observe(UrlId(2), link, SiteId(2), &observation(3.0));
+        // The same page again does not count as another parent.
+        evidence.observe(UrlId(2), link, SiteId(2), &observation(1.0));
         let waiting = evidence.waiting(link).unwrap();
-        let usual = (1.0 + 0.2) / 3.0;
-        assert_eq!(evidence.usual.mean, usual);
+        let overall = (1.0 + 0.2) / 3.0;
+        assert_eq!(evidence.overall.mean, overall);
         let features = evidence.features(waiting);
-        // Two parents worth 1.0 together, drawn towards the usual 0.4: (1 + 0.8) / 4.
-        let beyond = |mean: f32| log_odds(mean) - log_odds(usual);
-        assert!((features[1] - beyond(0.45)).abs() < 1e-6);
+        // Two parents with a sum of 1.0, smoothed towards the overall mean 0.4: (1 + 0.8) / 4.
+        let above_overall = |mean: f32| log_odds(mean) - log_odds(overall);
+        assert!((features[1] - above_overall(0.45)).abs() < 1e-6);
         assert_eq!((features[2], features[3]), (3.0, 3.0));
-        assert_eq!(features[4], 3.0 / 2.0, "all that the critic observed, by parents");
+        assert_eq!(features[4], 3.0 / 2.0, "sum of opinions per parent");
         assert_eq!((features[5], features[6], features[7]), (0.0, 0.0, 0.0));
-        // A sibling turns out well: both parents have led to something.
-        evidence.observe(UrlId(1), UrlId(8), site, &said(0.0));
-        evidence.came(UrlId(8), SiteId(2), 1.0, &[]);
-        let usual = (2.0 + 0.2) / 4.0;
+        // A sibling is relevant: both parents have a child.
+        evidence.observe(UrlId(1), UrlId(8), site, &observation(0.0));
+        evidence.record_page(UrlId(8), SiteId(2), 1.0, &[]);
+        let overall = (2.0 + 0.2) / 4.0;
         let features = evidence.features(evidence.waiting(link).unwrap());
-        let one = log_odds((1.0 + 2.0 * usual) / 3.0) - log_odds(usual);
+        let one = log_odds((1.0 + 2.0 * overall) / 3.0) - log_odds(overall);
         assert!((features[5] - one).abs() < 1e-6, "siblings");
-        assert!((features[6] - one).abs() < 1e-6, "its host");
-        // It comes: nobody waits for it any more, and what it was worth is known.
-        evidence.came(link, SiteId(2), 0.5, &[]);
+        assert!((features[6] - one).abs() < 1e-6, "host");
+        // The link is fetched: it no longer waits, and its relevance is known.
+        evidence.record_page(link, SiteId(2), 0.5, &[]);
         assert!(evidence.waiting(link).is_none());
         assert_eq!(evidence.outcome(link), Some(0.5));
     }
 
     #[test]
-    fn old_pages_and_hosts_are_forgotten_and_below_the_bound_nothing_is() {
+    fn the_oldest_pages_and_hosts_are_evicted_at_the_bound() {
         const PAGES: u64 = 40;
-        let told = |mut evidence: Evidence| {
+        let filled = |mut evidence: Evidence| {
             let mut features = Vec::new();
             for page in 0..PAGES {
-                evidence.came(
+                evidence.record_page(
                     UrlId(page),
                     SiteId(page / 2),
                     0.9 - page as f32 / 100.0,
                     &[TermId(page as u32)],
                 );
                 for link in [page + 1, page + 2, page + 100] {
-                    evidence.observe(UrlId(page), UrlId(link), SiteId(link / 2), &said(0.5));
+                    evidence.observe(UrlId(page), UrlId(link), SiteId(link / 2), &observation(0.5));
                     features.push(evidence.features(evidence.waiting(UrlId(link)).unwrap()));
                 }
             }
             (evidence, features)
         };
-        let (whole, features) = told(Evidence::with_bounds(999, PAGES as usize, PAGES as usize));
-        assert_eq!(told(Evidence::new(999)).1, features, "below the bound");
+        let (whole, features) = filled(Evidence::with_bounds(999, PAGES as usize, PAGES as usize));
+        assert_eq!(filled(Evidence::new(999)).1, features, "nothing is evicted below the bound");
         assert_eq!(whole.outcome(UrlId(0)), Some(0.9));
-        let (bounded, others) = told(Evidence::with_bounds(999, 8, 4));
+        let (bounded, others) = filled(Evidence::with_bounds(999, 8, 4));
         assert_eq!((bounded.pages.len(), bounded.numbers.len(), bounded.hosts.len()), (8, 8, 4));
         assert_eq!((bounded.outcome(UrlId(31)), bounded.outcome(UrlId(32))), (None, Some(0.58)));
-        // What is not older than that is as it was.
+        // Features that depend only on remembered pages are unchanged.
         assert_eq!(others[..3 * 8], features[..3 * 8]);
         let bytes = state::save(1, bounded.state());
         let mut restored = Evidence::with_bounds(999, 8, 4);
@@ -512,21 +512,22 @@ mod tests {
     }
 
     #[test]
-    fn words_are_known_by_the_pages_that_have_them() {
+    fn the_value_of_a_word_is_the_relevance_of_its_pages() {
         let mut evidence = Evidence::new(9);
         let (owl, cat) = (TermId(3), TermId(4));
-        evidence.came(UrlId(1), SiteId(1), 0.9, &[owl, owl, cat]);
-        evidence.came(UrlId(2), SiteId(1), 0.1, &[cat]);
-        let heard = LinkObservation {
+        evidence.record_page(UrlId(1), SiteId(1), 0.9, &[owl, owl, cat]);
+        evidence.record_page(UrlId(2), SiteId(1), 0.1, &[cat]);
+        let observed = LinkObservation {
             hashed: &[bucket_of(owl), bucket_of(cat), 77],
             own: 2,
             ..LinkObservation::default()
         };
-        evidence.observe(UrlId(1), UrlId(9), SiteId(1), &heard);
+        evidence.observe(UrlId(1), UrlId(9), SiteId(1), &observed);
         let features = evidence.features(evidence.waiting(UrlId(9)).unwrap());
-        let usual = evidence.usual.mean;
-        let says = |sum: f32, count: f32| log_odds((sum + 2.0 * usual) / (count + 2.0)) - log_odds(usual);
-        let (owl, cat) = (says(0.9, 1.0), says(1.0, 2.0));
+        let overall = evidence.overall.mean;
+        let value =
+            |sum: f32, count: f32| log_odds((sum + 2.0 * overall) / (count + 2.0)) - log_odds(overall);
+        let (owl, cat) = (value(0.9, 1.0), value(1.0, 2.0));
         assert!((features[9] - (owl + cat) / 2.0).abs() < 1e-6);
         assert!((features[10] - owl).abs() < 1e-6);
     }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_is_found_out_and_what_does_not_stays() {
+    fn decisive_features_get_weight_and_noise_does_not() {
         let mut learner = LinkEstimator::new(dense(&[0.0, 0.5, 0.5]), dense(&[1.0, 1.0, 1.0]));
         // The second feature decides, the third is noise.
         for turn in 0..200 {

@@ -23,10 +23,10 @@ const BESIDE: usize = 4;
 const OWN: usize = 12;
 
 /// R up to here is no evidence: log odds are at their lower bound, with a margin for rounding.
-const NOTHING: f64 = 0.017_99;
+const NO_EVIDENCE: f64 = 0.017_99;
 
 /// Number of texts whose opinions are cached.
-const REMEMBERED: usize = 4096;
+const CACHED: usize = 4096;
 
 /// Reads links.
 pub(super) struct LinkReader {
@@ -67,7 +67,7 @@ impl LinkReader {
             {
                 self.outcomes.push((place, outcome));
                 if is_new {
-                    evidence.leads_to(outcome);
+                    evidence.record_child(outcome);
                 }
             }
             last = Some(url);
@@ -84,7 +84,7 @@ impl LinkReader {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
-        if waiting.is_some_and(WaitingLink::is_known) {
+        if waiting.is_some_and(WaitingLink::is_classified) {
             return LinkObservation { beside: self.beside(), ..LinkObservation::default() };
         }
         self.gather(source, link);
@@ -167,12 +167,12 @@ impl LinkReader {
 struct CachedCritic {
     critic: Critic,
     /// Hashes of texts with the critic's results.
-    said: Box<[(u64, f32)]>,
+    results: Box<[(u64, f32)]>,
 }
 
 impl CachedCritic {
     fn new(critic: &Critic) -> CachedCritic {
-        CachedCritic { critic: critic.relevance_only(), said: vec![(0, 0.0); REMEMBERED].into() }
+        CachedCritic { critic: critic.relevance_only(), results: vec![(0, 0.0); CACHED].into() }
     }
 
     /// The critic's log odds for a few words; 0 if there are none.
@@ -181,11 +181,11 @@ impl CachedCritic {
             return 0.0;
         }
         let hash = FixedState::default().hash_one(terms);
-        let said = &mut self.said[hash as usize % REMEMBERED];
-        if said.0 != hash {
-            *said = (hash, log_odds(self.critic.relevance_beyond(terms, NOTHING) as f32));
+        let cached = &mut self.results[hash as usize % CACHED];
+        if cached.0 != hash {
+            *cached = (hash, log_odds(self.critic.relevance_beyond(terms, NO_EVIDENCE) as f32));
         }
-        said.1
+        cached.1
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_before_is_answered_the_same() {
+    fn cached_opinions_equal_computed_ones() {
         let mut tree = Taxonomy::new();
         let (birds, cats) = (tree.add_path("/birds").unwrap(), tree.add_path("/cats").unwrap());
         let examples =
@@ -208,11 +208,15 @@ mod tests {
         tree.mark(birds).unwrap();
         let critic = Critic::new(model, &tree);
         let (mut asked, mut fresh) = (CachedCritic::new(&critic), critic.clone());
-        // More texts than the cache holds, each twice in a row and again in the end.
+        // More texts than the cache holds, each twice in succession and once more at the end.
         let text = |number: usize| [TermId(3 + number as u32 % 3), TermId(100 + number as u32)];
-        for number in (0..2 * REMEMBERED).chain(0..2 * REMEMBERED) {
-            let says = log_odds(fresh.relevance_of_terms(&text(number)) as f32);
-            assert_eq!([asked.opinion(&text(number)), asked.opinion(&text(number))], [says; 2], "{number}");
+        for number in (0..2 * CACHED).chain(0..2 * CACHED) {
+            let expected = log_odds(fresh.relevance_of_terms(&text(number)) as f32);
+            assert_eq!(
+                [asked.opinion(&text(number)), asked.opinion(&text(number))],
+                [expected; 2],
+                "{number}"
+            );
         }
         assert!(asked.opinion(&text(0)) > 0.0 && asked.opinion(&text(1)) < 0.0);
         assert_eq!(asked.opinion(&[]), 0.0);

@@ -215,7 +215,6 @@ fn with_logarithm(goal: f64, step: f64) -> f64 {
 }
 
 /// Xorshift (Marsaglia 2003): the order of steps has to be mixed, not secret. No crate has this stream, and another
-/// order would change the last digits of every model. No crate has this stream, and another
 /// order would change the last digits of every model.
 struct SolverRandom(u64);
 

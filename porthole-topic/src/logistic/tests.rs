@@ -127,7 +127,7 @@ fn the_cost_is_flat_at_the_optimum() {
 }
 
 #[test]
-fn going_downhill_long_enough_leads_to_the_same_place() {
+fn gradient_descent_finds_the_same_optimum() {
     let mut table = SampleTable { classes: 2, features: 2, ..SampleTable::default() };
     table.push(0, 1.0, &[(0, 1.0)]);
     table.push(1, 2.0, &[(1, 0.5)]);
@@ -145,7 +145,7 @@ fn going_downhill_long_enough_leads_to_the_same_place() {
 }
 
 #[test]
-fn the_gap_bounds_what_is_lost() {
+fn the_gap_bounds_the_excess_cost() {
     let (table, optima) = golden();
     for (strength, expected) in optima {
         let least = table.cost(strength, &expected);
@@ -160,7 +160,7 @@ fn the_gap_bounds_what_is_lost() {
 }
 
 #[test]
-fn a_weight_is_a_number_of_copies_and_the_answer_is_always_the_same() {
+fn weights_equal_copies_and_results_are_deterministic() {
     let (table, _) = golden();
     let mut copies = SampleTable { classes: 3, features: 7, ..SampleTable::default() };
     let mut counted = copies.clone();
@@ -178,7 +178,7 @@ fn a_weight_is_a_number_of_copies_and_the_answer_is_always_the_same() {
 }
 
 #[test]
-fn little_to_learn_from_is_no_trouble() {
+fn degenerate_samples_are_accepted() {
     let empty = SampleTable { classes: 3, features: 2, ..SampleTable::default() };
     assert_eq!(fit(&empty.samples(), &SolverSettings::default()).probabilities([(1, 1.0)]), [1.0 / 3.0; 3]);
     let mut single = SampleTable { classes: 1, features: 2, ..SampleTable::default() };
@@ -194,7 +194,7 @@ fn little_to_learn_from_is_no_trouble() {
 }
 
 #[test]
-fn the_strength_is_found_by_folds() {
+fn the_strength_is_chosen_by_cross_validation() {
     let (table, _) = golden();
     let folds: Vec<u8> = (0..table.rows.len()).map(|row| (row % 4) as u8).collect();
     let strengths = [0.01, 1.0, 10.0];
@@ -226,7 +226,7 @@ fn the_strength_is_found_by_folds() {
 }
 
 #[test]
-fn pages_become_rows_of_length_one() {
+fn rows_have_unit_length() {
     use porthole_types::TermId;
     let pages = [
         vec![(TermId(3), 1), (TermId(7), 2)],

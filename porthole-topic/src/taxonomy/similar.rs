@@ -7,7 +7,7 @@ use super::Taxonomy;
 /// Number of topics that are proposed.
 const MOST: usize = 3;
 
-/// How many letters may be wrong, in names long enough for it to be a mistake.
+/// Maximum number of wrong letters, in names long enough for a spelling mistake.
 const MOST_WRONG: usize = 2;
 const LONG: usize = 5;
 
@@ -19,7 +19,7 @@ pub(super) fn similar(tree: &Taxonomy, path: &str) -> Vec<String> {
         tree.ids().filter(|&id| id != TopicId::ROOT).filter_map(|id| Some((distance(id)?, id))).collect();
     alike.sort_unstable();
     let best = alike.first().map(|(distance, _)| *distance);
-    // A topic of that very name is what was meant.
+    // A topic with exactly that name is the one that was meant.
     alike.retain(|(distance, _)| best != Some(0) || *distance == 0);
     alike.into_iter().take(MOST).map(|(_, id)| tree.path(id)).collect()
 }

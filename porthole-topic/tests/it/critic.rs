@@ -107,7 +107,7 @@ fn flat_and_two_class_shapes() {
 }
 
 #[test]
-fn what_nothing_is_known_of() {
+fn unknown_terms_and_topics() {
     let (tree, documents, [_, b, ..]) = by_hand();
     let mut critic = critic(&tree, &documents);
     // Unknown words are no evidence: the prior remains.
@@ -121,7 +121,7 @@ fn what_nothing_is_known_of() {
 }
 
 #[test]
-fn the_best_of_equals_does_not_depend_on_the_marks() {
+fn ties_do_not_depend_on_the_marks() {
     let mut tree = Taxonomy::new();
     let [a, c, _] = ["/A", "/B/C", "/D"].map(|path| tree.add_path(path).unwrap());
     let documents: Vec<Document> =
@@ -137,7 +137,7 @@ fn the_best_of_equals_does_not_depend_on_the_marks() {
 }
 
 #[test]
-fn telling_words_are_the_ones_that_tell() {
+fn decisive_words_are_the_planted_ones() {
     let (tree, documents, [_, b, c, _]) = by_hand();
     let mut critic = critic(&tree, &documents);
     let page = counts(&[(1, 1), (3, 2)]);
@@ -220,7 +220,7 @@ fn descend(
 }
 
 #[test]
-fn a_term_may_take_part_in_any_number_of_decisions() {
+fn a_term_may_be_a_feature_of_any_number_of_decisions() {
     let mut tree = Taxonomy::new();
     let mut documents: Vec<Document> = Vec::new();
     for branch in 0..90 {
@@ -276,7 +276,7 @@ proptest! {
     }
 
     #[test]
-    fn probabilities_sum_and_the_best_leaf_is_the_best(
+    fn probabilities_sum_to_one_and_the_best_leaf_is_the_most_probable(
         (mut tree, documents) in world(),
         page in bag(),
         good in 0..100_usize,

@@ -8,7 +8,7 @@ use porthole_types::{TermId, TopicId};
 
 type Document = (TopicId, Vec<(TermId, u32)>);
 
-/// A generator of its own, so that the tests are the same everywhere.
+/// A separate generator, so that the tests are the same on every machine.
 struct Random(u64);
 
 impl Random {
@@ -90,7 +90,7 @@ fn share_above_half(relevances: &[f64]) -> f64 {
 }
 
 #[test]
-fn a_background_of_the_crawl_keeps_three_ten_and_thirty_examples() {
+fn a_background_does_not_outweigh_few_examples() {
     for examples in [3, 10, 30] {
         let [own, same, other] = with_background(examples, None);
         assert!(own.iter().all(|&relevance| relevance > 0.5), "{examples}: {own:?}");

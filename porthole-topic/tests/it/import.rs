@@ -6,7 +6,7 @@ use std::time::Instant;
 use porthole_page::steps;
 use porthole_topic::import::{
     FoundFile, ImportEntry, ImportError, ImportedExample, ImportedTaxonomy, bookmarks, dmoz_content,
-    dmoz_structure, folder, tsv,
+    dmoz_structure, folder, jsonl, tsv,
 };
 use porthole_topic::{DEEPEST, Taxonomy};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn content(bytes: &[u8]) -> Result<ImportedTaxonomy<ImportedExample>, ImportErro
 }
 
 /// One line an entry, then one a problem; checks that a taxonomy accepts every topic.
-fn told(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>) -> Vec<String> {
+fn imported(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>) -> Vec<String> {
     let import = match import {
         Ok(import) => import,
         Err(error) => return vec![format!("broken: {error}")],
@@ -43,7 +43,7 @@ fn told(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>) -> Vec<S
 }
 
 fn check(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>, expected: &[&str]) {
-    assert_eq!(told(import), expected);
+    assert_eq!(imported(import), expected);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn bookmarks_survive_broken_nesting() {
 }
 
 #[test]
-fn bookmarks_that_are_none_are_refused() {
+fn files_that_are_not_bookmarks_are_rejected() {
     let hint = "no bookmarks: the file should start with <!DOCTYPE NETSCAPE-Bookmark-file-1>; \
                 let the browser export its bookmarks as HTML";
     for other in ["", "http://a.example/\t/Science\n", "{\"title\": \"Bookmarks\"}", "\u{FEFF}<p>page</p>"] {
@@ -95,7 +95,7 @@ fn bookmarks_that_are_none_are_refused() {
 }
 
 #[test]
-fn bookmarks_that_are_not_utf8_are_read_with_a_word_of_warning() {
+fn bookmarks_that_are_not_utf8_are_read_with_a_warning() {
     check(
         bookmarks(b"<DL>\n<DT><A HREF=http://a.example/>Caf\xe9</A></DL>"),
         &[
@@ -118,7 +118,7 @@ fn folders_too_deep_are_merged() {
 }
 
 #[test]
-fn labels_are_read_with_all_that_editors_do_to_them() {
+fn labels_may_have_marks_comments_and_blank_lines() {
     check(
         labels(LABELS),
         &[
@@ -135,7 +135,7 @@ fn labels_are_read_with_all_that_editors_do_to_them() {
 }
 
 #[test]
-fn labels_that_are_none_are_refused() {
+fn files_that_are_not_labels_are_rejected() {
     check(labels(b""), &[]);
     check(
         labels(b"http://a.example/\t/a\n\nhttp://b.example/ /b\nhttp://c.example/\t/c\n"),
@@ -150,7 +150,30 @@ fn labels_that_are_none_are_refused() {
 }
 
 #[test]
-fn an_entry_that_comes_before_the_break_is_not_in_what_is_gathered_but_can_be_streamed() {
+fn json_lines_are_read_as_an_export_writes_them() {
+    let list = "{\"url\":\"http://a.example/\",\"status\":200,\"title\":\"A\\tpage\",\"topic\":\"/a/b\"}\n\n\
+                {\"topic\":\"/c\",\"url\":\"http://c.example/\"}\n\
+                {\"url\":\"http://d.example/\",\"topic\":null}\n\
+                {\"url\":\"ftp://e.example/\",\"topic\":\"/e\"}\n";
+    check(
+        ImportedTaxonomy::gather(jsonl(list.as_bytes())),
+        &[
+            "http://a.example/ | /a/b | A page",
+            "http://c.example/ | /c | ",
+            "line 4: no topic for `http://d.example/`",
+            "line 5: `ftp://e.example/`: the scheme `ftp` is not crawled, only http and https are",
+        ],
+    );
+    for broken in
+        ["[1]\n", "{\"topic\":\"/a\"}\n", "{\"url\":\"http://a.example/\"", "http://a.example/\t/a\n"]
+    {
+        let imported = imported(ImportedTaxonomy::gather(jsonl(broken.as_bytes())));
+        assert!(imported.len() == 1 && imported[0].starts_with("broken: line 1: "), "{broken}: {imported:?}");
+    }
+}
+
+#[test]
+fn entries_before_an_error_can_be_streamed_but_not_gathered() {
     let mut stream = tsv(&b"http://a.example/\t/a\nbroken\nhttp://c.example/\t/c\n"[..]);
     assert!(matches!(stream.next(), Some(Ok(ImportEntry::Found(_)))));
     assert!(matches!(stream.next(), Some(Err(ImportError::Broken { line: 2, .. }))));
@@ -158,7 +181,7 @@ fn an_entry_that_comes_before_the_break_is_not_in_what_is_gathered_but_can_be_st
 }
 
 #[test]
-fn a_reader_that_fails_is_told_with_the_line() {
+fn a_failing_reader_is_reported_with_the_line() {
     struct Fails;
     impl Read for Fails {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -240,7 +263,7 @@ fn the_open_directory_s_topics_are_read() {
 }
 
 #[test]
-fn historic_bad_bytes_are_told_and_do_not_stop_the_rest() {
+fn historic_bad_bytes_are_reported_and_the_import_continues() {
     let page = |url: &str, title: &[u8]| {
         let mut page = format!("<ExternalPage about=\"{url}\">\n<d:Title>").into_bytes();
         page.extend_from_slice(title);
@@ -266,7 +289,7 @@ fn historic_bad_bytes_are_told_and_do_not_stop_the_rest() {
 }
 
 #[test]
-fn a_directory_that_is_none_is_refused() {
+fn files_that_are_not_a_directory_are_rejected() {
     let cut = "the file ends in the middle: it was cut; get it again";
     for (file, line, what) in [
         ("", 1, "not an Open Directory file: it has no RDF element"),
@@ -291,7 +314,7 @@ fn a_directory_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_record_without_end_is_given_up() {
+fn a_record_without_end_is_rejected() {
     let endless = BufReader::new(b"<RDF><Topic r:id=\"".chain(io::repeat(b'x')));
     let expected = "broken: line 1: no record ends within 16 MiB: this is not an Open Directory file";
     check(ImportedTaxonomy::gather(dmoz_content(endless)), &[expected]);
@@ -392,17 +415,17 @@ const TABS: &[&str] =
 
 proptest! {
     #[test]
-    fn any_bytes_give_legal_topics_or_an_error(
+    fn any_bytes_give_valid_topics_or_an_error(
         html in soup(HTML), xml in soup(XML), tabs in soup(TABS), noise in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         for bytes in [&html, &noise] {
-            told(bookmarks(bytes));
+            imported(bookmarks(bytes));
         }
         for bytes in [&tabs, &noise] {
-            told(labels(bytes));
+            imported(labels(bytes));
         }
         for bytes in [&xml, &noise] {
-            prop_assert_eq!(told(content(bytes)), told(ImportedTaxonomy::gather(dmoz_content(Bytewise(bytes)))));
+            prop_assert_eq!(imported(content(bytes)), imported(ImportedTaxonomy::gather(dmoz_content(Bytewise(bytes)))));
             let _ = ImportedTaxonomy::gather(dmoz_structure(bytes.as_slice()));
         }
         folder([String::from_utf8_lossy(&noise), String::from_utf8_lossy(&tabs)]);

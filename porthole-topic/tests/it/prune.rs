@@ -19,7 +19,7 @@ fn classes(pruned: &Pruned) -> Classes {
     for &(topic, example) in &pruned.examples {
         assert!(
             classes.entry(pruned.taxonomy.path(topic)).or_default().insert(example),
-            "{example} comes twice"
+            "{example} occurs twice"
         );
     }
     classes
@@ -62,14 +62,14 @@ fn internal_nodes_have_others_only_for_examples() {
 }
 
 #[test]
-fn an_other_of_the_directory_s_own_is_used_if_it_is_a_leaf() {
+fn an_existing_other_is_used_if_it_is_a_leaf() {
     let losses = pruned(&[("/a", 1), ("/a/Other", 2), ("/a/Other", 3), ("/a/b", 4), ("/a/b", 5)], 2).losses;
     assert_eq!((losses.others_made, losses.examples_left_out), (0, 1));
     check(&[("/a", 1), ("/a/Other/b", 2)], 1, &[("/a/Other 2", &[1]), ("/a/Other/b", &[2])]);
 }
 
 #[test]
-fn what_was_done_is_counted() {
+fn losses_are_counted() {
     let examples: Vec<_> = (0..10).map(|n| ("/big", n)).chain((10..13).map(|n| ("/small/er", n))).collect();
     let losses = pruned(&examples, 4).losses;
     assert_eq!((losses.topics_removed, losses.examples_moved, losses.others_made), (2, 3, 1));
@@ -103,7 +103,7 @@ fn a_directory_larger_than_a_taxonomy_fits_when_it_is_pruned() {
 }
 
 #[test]
-fn a_directory_refuses_what_a_taxonomy_would() {
+fn a_directory_rejects_what_a_taxonomy_rejects() {
     let mut directory = Directory::new();
     assert!(matches!(directory.add("/a\u{1}b", 1), Err(TaxonomyError::BadName(_))));
     assert!(matches!(directory.add(&"/a".repeat(65), 1), Err(TaxonomyError::TooDeep(_))));
@@ -152,7 +152,7 @@ fn examples() -> impl Strategy<Value = Vec<(String, u32)>> {
 
 proptest! {
     #[test]
-    fn pruning_does_what_the_paper_says(examples in examples(), k in 1..9_usize, seed in any::<u64>()) {
+    fn pruning_follows_the_paper(examples in examples(), k in 1..9_usize, seed in any::<u64>()) {
         let examples: Vec<(String, u32)> = examples;
         let pruning = Pruning { k, seed };
         let pruned = prune(Directory::of(examples.iter().cloned()).unwrap(), pruning).unwrap();
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn the_seed_decides_and_not_the_order(examples in examples(), k in 1..9_usize, seed in any::<u64>()) {
+    fn samples_depend_on_the_seed_and_not_on_the_order(examples in examples(), k in 1..9_usize, seed in any::<u64>()) {
         let pruning = Pruning { k, seed };
         let run = |examples: Vec<(String, u32)>| prune(Directory::of(examples).unwrap(), pruning).unwrap();
         let once = run(examples.clone());

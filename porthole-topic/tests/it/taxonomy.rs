@@ -13,7 +13,7 @@ fn tree(paths: &[&str]) -> Taxonomy {
 }
 
 #[test]
-fn paths_lead_to_topics_and_back() {
+fn paths_and_topics_correspond() {
     let tree = tree(&["/Science/Biology/Birds", "/Science/Physics", "/Music"]);
     assert_eq!(tree.len(), 6);
     for id in tree.ids() {
@@ -27,7 +27,7 @@ fn paths_lead_to_topics_and_back() {
 }
 
 #[test]
-fn marks_follow_from_the_good_ones() {
+fn marks_are_derived_from_good_topics() {
     let mut tree = tree(&["/Science/Biology/Birds/Owls", "/Science/Physics", "/Music"]);
     tree.mark(tree.find("/Science/Biology/Birds").unwrap()).unwrap();
     tree.mark(tree.find("/Music").unwrap()).unwrap();
@@ -42,7 +42,7 @@ fn marks_follow_from_the_good_ones() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_with_a_reason() {
+fn invalid_changes_are_rejected_with_a_reason() {
     let mut tree = tree(&["/Science/Biology/Birds", "/Music"]);
     let id = |path: &str, tree: &Taxonomy| tree.find(path).unwrap();
     let (science, birds, music) =
@@ -67,7 +67,7 @@ fn what_breaks_a_rule_is_refused_with_a_reason() {
 }
 
 #[test]
-fn the_tree_has_as_many_topics_as_ids_allow() {
+fn the_number_of_topics_is_limited_by_ids() {
     let mut tree = Taxonomy::new();
     for number in 1..porthole_topic::MOST_TOPICS / 256 {
         let parent = tree.add(TopicId::ROOT, &format!("{number}")).unwrap();
@@ -85,7 +85,7 @@ fn the_tree_has_as_many_topics_as_ids_allow() {
 }
 
 #[test]
-fn rows_with_a_cycle_are_refused() {
+fn rows_with_a_cycle_are_rejected() {
     let mut rows = tree(&["/a/b/c"]).rows();
     rows[1].parent = TopicId(3);
     assert!(matches!(Taxonomy::from_rows(&rows), Err(TaxonomyError::Cycle { .. })));
@@ -118,7 +118,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 proptest! {
     #[test]
-    fn the_rules_hold_after_any_changes(changes in prop::collection::vec(change(), 0..80)) {
+    fn invariants_hold_after_any_changes(changes in prop::collection::vec(change(), 0..80)) {
         let mut tree = Taxonomy::new();
         for change in changes {
             let ids: Vec<_> = tree.ids().collect();
@@ -163,7 +163,7 @@ fn check(tree: &Taxonomy) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn a_path_that_does_not_exist_brings_topics_of_such_a_name_to_mind() {
+fn an_unknown_path_suggests_similar_topics() {
     let mut tree = Taxonomy::new();
     for path in
         ["/Science/Biology/Birds", "/Science/Physics", "/Recreation/Bird_watching", "/Arts/Photography"]

@@ -66,7 +66,7 @@ fn planted_terms_are_selected() {
 }
 
 #[test]
-fn cross_validation_finds_what_tells() {
+fn cross_validation_finds_the_planted_settings() {
     let tree = tree();
     let documents = documents(&tree, 40);
     let examples: Vec<_> = documents.iter().map(example).collect();
@@ -90,7 +90,7 @@ fn cross_validation_finds_what_tells() {
 }
 
 #[test]
-fn a_calibrated_critic_is_less_sure_of_long_pages_and_as_sure_of_empty_ones() {
+fn calibration_reduces_the_certainty_of_long_pages_only() {
     let tree = tree();
     let documents = documents(&tree, 30);
     let statistics = Statistics::of(documents.iter().map(example));
@@ -107,7 +107,7 @@ fn a_calibrated_critic_is_less_sure_of_long_pages_and_as_sure_of_empty_ones() {
 }
 
 #[test]
-fn a_model_is_the_same_after_a_way_through_bytes() {
+fn a_model_survives_serialisation() {
     let tree = tree();
     let documents = documents(&tree, 20);
     let model = trained(&tree, &documents);
@@ -125,7 +125,7 @@ fn trained(tree: &Taxonomy, documents: &[Document]) -> CriticModel {
 }
 
 #[test]
-fn bytes_that_are_no_model_are_refused_with_a_reason() {
+fn invalid_models_are_rejected_with_a_reason() {
     let tree = tree();
     let bytes = trained(&tree, &documents(&tree, 10)).to_bytes();
     let refused = |bytes: &[u8], words: &str| {
@@ -147,7 +147,7 @@ fn bytes_that_are_no_model_are_refused_with_a_reason() {
 }
 
 #[test]
-fn terms_of_another_version_are_refused() {
+fn models_with_another_term_version_are_rejected() {
     let tree = tree();
     let statistics = Statistics::of(documents(&tree, 10).iter().map(example));
     let options = TrainingOptions { term_version: 999, ..TrainingOptions::default() };
@@ -157,7 +157,7 @@ fn terms_of_another_version_are_refused() {
 }
 
 #[test]
-fn what_was_learnt_elsewhere_trains_to_the_same_model() {
+fn pretrained_counts_train_to_the_same_model() {
     let tree = tree();
     let documents = documents(&tree, 20);
     let statistics = Statistics::of(documents.iter().map(example));
@@ -187,7 +187,7 @@ fn what_was_learnt_elsewhere_trains_to_the_same_model() {
 }
 
 #[test]
-fn the_general_taxonomy_knows_an_owl_from_a_locomotive() {
+fn the_general_taxonomy_classifies_owls_and_locomotives() {
     let general = Pretrained::general().unwrap();
     assert!(general.tree.len() > 100 && general.source.contains("Wikipedia"));
     let model = train(
@@ -248,7 +248,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 proptest! {
     #[test]
-    fn training_on_after_changes_equals_training_anew(
+    fn incremental_training_equals_training_from_scratch(
         changes in prop::collection::vec(change(), 1..25),
         shape in prop::sample::select(&ClassifierShape::ALL[..]),
         features in prop::sample::select(&[5, usize::MAX][..]),
@@ -303,7 +303,7 @@ proptest! {
 }
 
 #[test]
-fn a_tree_of_regressions_says_what_its_weights_say() {
+fn a_tree_of_regressions_applies_its_weights() {
     let tree = tree();
     let documents = documents(&tree, 30);
     let examples: Vec<_> = documents.iter().map(example).collect();

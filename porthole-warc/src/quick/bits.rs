@@ -1,6 +1,6 @@
-//! Bits in the order of deflate: the first one is the lowest of the first byte.
+//! Bits in deflate order: least significant bit of each byte first.
 
-/// Some bits above their number: both come with one load.
+/// Bits in the upper 24, their number in the lower 8, so that one load gets both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bits(u32);
 
@@ -19,24 +19,24 @@ impl Bits {
         (self.0 >> 8) as u64
     }
 
-    /// These, and others behind them.
+    /// Appends bits.
     pub(crate) const fn and(self, bits: u32, count: u32) -> Self {
         Bits::new(self.0 >> 8 | bits << self.count(), self.count() + count)
     }
 
-    /// The same for bits that are such already.
+    /// Appends the bits of another value.
     pub(crate) const fn and_then(self, others: Bits) -> Self {
         self.and(others.0 >> 8, others.count())
     }
 
-    /// These if the mask is all ones, none if it is 0: guessing which would fail often.
+    /// The bits if the mask is all ones, no bits if it is 0. Avoids an unpredictable branch.
     #[inline(always)]
     pub(crate) const fn masked(self, mask: u32) -> Self {
         Bits(self.0 & mask)
     }
 }
 
-/// Writes bits into a buffer that is there already: growing it would be asked about at every turn.
+/// Writes bits into a buffer of fixed size, so that no write has to check whether to grow it.
 pub(crate) struct BitWriter<'a> {
     out: &'a mut [u8],
     at: usize,
@@ -44,34 +44,34 @@ pub(crate) struct BitWriter<'a> {
     count: u32,
 }
 
-/// Where a writer stood.
-pub(crate) struct BitMark {
+/// A position of a writer.
+pub(crate) struct BitPosition {
     at: usize,
     bits: u64,
     count: u32,
 }
 
 impl<'a> BitWriter<'a> {
-    /// Starts at a byte. Every flush needs eight bytes of room behind what was written.
+    /// Writes from byte `at` on. Every flush needs eight bytes of space after what was written.
     pub(crate) fn new(out: &'a mut [u8], at: usize) -> Self {
         BitWriter { out, at, bits: 0, count: 0 }
     }
 
-    /// Takes bits in; at most 56 of them between two flushes.
+    /// Adds bits; at most 56 of them between two flushes.
     #[inline(always)]
     pub(crate) fn push(&mut self, bits: Bits) {
         self.bits |= bits.bits() << (self.count & 63);
         self.count += bits.count();
     }
 
-    /// Takes two in.
+    /// Adds two values.
     #[inline(always)]
     pub(crate) fn push_two(&mut self, first: Bits, second: Bits) {
         self.bits |= (first.bits() | second.bits() << (first.count() & 63)) << (self.count & 63);
         self.count += first.count() + second.count();
     }
 
-    /// Takes four in: in pairs, because each would have to wait for the one before.
+    /// Adds four values. They are combined in pairs, because adding one by one is a longer dependency chain.
     #[inline(always)]
     pub(crate) fn push_four(&mut self, [first, second, third, fourth]: [Bits; 4]) {
         let low = first.bits() | second.bits() << (first.count() & 63);
@@ -81,7 +81,7 @@ impl<'a> BitWriter<'a> {
         self.count += low_count + third.count() + fourth.count();
     }
 
-    /// Takes the first `few` of three in; what is not wanted is masked, because guessing how many there are fails often.
+    /// Adds the first `few` of three values. The others are masked, which avoids an unpredictable branch.
     #[inline(always)]
     pub(crate) fn push_few(&mut self, [first, second, third]: [Bits; 3], few: usize) {
         let two = first.count() + second.count();
@@ -91,7 +91,7 @@ impl<'a> BitWriter<'a> {
         self.count += count;
     }
 
-    /// Writes out whole bytes; fewer than eight bits stay.
+    /// Writes complete bytes; fewer than eight bits remain.
     #[inline(always)]
     pub(crate) fn flush(&mut self) {
         self.out[self.at..][..8].copy_from_slice(&self.bits.to_le_bytes());
@@ -100,41 +100,41 @@ impl<'a> BitWriter<'a> {
         self.count &= 7;
     }
 
-    /// The same writer as a value of the caller's own: what is handed to a function is written back to memory at every flush.
+    /// Moves the writer into a local value. A writer offset a reference is written back to memory at every flush.
     #[inline(always)]
     pub(crate) fn own(self) -> BitWriter<'a> {
         BitWriter { out: self.out, at: self.at, bits: self.bits, count: self.count }
     }
 
-    /// How many bits there are in front of the next one.
+    /// Number of bits written so far.
     pub(crate) fn position(&self) -> u64 {
         8 * self.at as u64 + u64::from(self.count)
     }
 
-    /// Where it stands, to go back to.
-    pub(crate) fn mark(&self) -> BitMark {
-        BitMark { at: self.at, bits: self.bits, count: self.count }
+    /// The current position, for `rewind`.
+    pub(crate) fn mark(&self) -> BitPosition {
+        BitPosition { at: self.at, bits: self.bits, count: self.count }
     }
 
-    /// Forgets what was written since.
-    pub(crate) fn go_back(&mut self, mark: &BitMark) {
+    /// Discards everything written since the mark.
+    pub(crate) fn rewind(&mut self, mark: &BitPosition) {
         (self.at, self.bits, self.count) = (mark.at, mark.bits, mark.count);
     }
 
-    /// Pushes and flushes; for what is not hurried.
+    /// Adds and flushes, where speed does not matter.
     pub(crate) fn write(&mut self, bits: Bits) {
         self.push(bits);
         self.flush();
     }
 
-    /// Fills the last byte with zeros, and says where the next one is.
+    /// Pads the last byte with zeros and returns the position of the next one.
     pub(crate) fn align(&mut self) -> usize {
         self.count = (self.count + 7) & !7;
         self.flush();
         self.at
     }
 
-    /// Writes bytes behind an aligned end.
+    /// Writes bytes. The writer must be aligned.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.out[self.at..][..bytes.len()].copy_from_slice(bytes);
         self.at += bytes.len();

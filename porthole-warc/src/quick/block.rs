@@ -1,21 +1,22 @@
-//! Writing sequences as a block: with the ready codes, with codes made for them, with the fixed ones, or the bytes as they are.
+//! Writes sequences as a deflate block: with the preset codes, with codes computed for the block, with the fixed
+//! codes of deflate, or stored.
 
 use super::bits::{BitWriter, Bits};
 use super::codes::{code_lengths, codes};
 use super::head::Head;
 use super::matches::Sequence;
-use super::ready::READY;
+use super::preset::PRESET;
 use super::tables::{
     DISTANCES, END, FIXED_DISTANCES, FIXED_LITERALS, LENGTHS, LITERALS, Lengths, distance_extra,
 };
 use super::window::{BLOCK, Window};
 
-/// Longer codes save hardly any bits; without them, four codes and more fit between two flushes.
+/// Longer codes save hardly any bits; without them, at least four codes fit between two flushes.
 const LIMIT: usize = 11;
 
-/// Bytes that a block may take up while it is written, beyond one and a half for each byte of its contents, which is what the
-/// longest of the ready codes takes: the head, and room for the last flush.
-pub(crate) const ROOM: usize = 512 + 16;
+/// Space that a block needs while it is written, in addition to 1.5 bytes for each byte of its contents, which is
+/// the length of the longest preset code: the head, and space for the last flush.
+pub(crate) const SLACK: usize = 512 + 16;
 
 /// How often each symbol occurs.
 struct Counts {
@@ -23,7 +24,7 @@ struct Counts {
     distances: [u32; DISTANCES],
 }
 
-/// Writes the block in a window, which `sequences` describe.
+/// Writes the block in the window, which `sequences` describe.
 pub(crate) fn write_block<'a>(
     mut out: BitWriter<'a>,
     window: &Window,
@@ -31,12 +32,12 @@ pub(crate) fn write_block<'a>(
     is_last: bool,
 ) -> BitWriter<'a> {
     let before = out.mark();
-    let (written, is_short) = READY.write(out, window, sequences, is_last);
-    if is_short {
+    let (written, is_fit) = PRESET.write(out, window, sequences, is_last);
+    if is_fit {
         return written;
     }
     out = written;
-    out.go_back(&before);
+    out.rewind(&before);
     let counts = Counts::of(window, sequences);
     let mut made = Lengths { literals: [0; LITERALS + 2], distances: [0; DISTANCES] };
     code_lengths(&counts.literals, LIMIT, &mut made.literals[..LITERALS]);
@@ -60,7 +61,7 @@ pub(crate) fn write_block<'a>(
     }
 }
 
-/// Writes bytes as they are. The largest block is a byte too long for that, and becomes two.
+/// Writes a stored block. Its length field is one too small for a full block, which becomes two.
 fn write_stored<'a>(mut out: BitWriter<'a>, mut bytes: &[u8], is_last: bool) -> BitWriter<'a> {
     loop {
         let (piece, rest) = bytes.split_at(bytes.len().min(BLOCK - 1));
@@ -79,7 +80,7 @@ fn write_stored<'a>(mut out: BitWriter<'a>, mut bytes: &[u8], is_last: bool) -> 
 
 impl Counts {
     fn of(window: &Window, sequences: &[Sequence]) -> Counts {
-        // Several tables: the same byte twice would have to wait for itself.
+        // Four tables, so that counting the same byte twice in a row does not wait for the first increment.
         let mut of_bytes = [[0u32; 256]; 4];
         let mut of_lengths = [0u32; 512];
         let mut distances = [0u32; 32];
@@ -92,7 +93,7 @@ impl Counts {
                 }
                 (at, left) = (at + 4, left - 4);
             }
-            // Nothing is added for those that are too many: guessing how many there are fails often.
+            // Adds 0 for excess bytes: the number of bytes is an unpredictable branch.
             for (place, (counts, byte)) in of_bytes.iter_mut().zip(window.four(at)).enumerate().take(3) {
                 counts[usize::from(byte)] += u32::from(place < left);
             }
@@ -108,13 +109,13 @@ impl Counts {
         for (code, count) in LENGTHS.iter().zip(&of_lengths).skip(3) {
             counts.literals[usize::from(code.symbol)] += count;
         }
-        // Sequences that copy nothing have no distance.
+        // Sequences without a copy have no distance.
         distances[0] -= of_lengths[0];
         counts.distances.copy_from_slice(&distances[..DISTANCES]);
         counts
     }
 
-    /// Bits of all codes.
+    /// Total length of all codes in bits.
     fn bits(&self, lengths: &Lengths) -> u64 {
         let sum = |counts: &[u32], lengths: &[u8]| -> u64 {
             counts.iter().zip(lengths).map(|(count, length)| u64::from(*count) * u64::from(*length)).sum()
@@ -122,7 +123,7 @@ impl Counts {
         sum(&self.literals, &lengths.literals) + sum(&self.distances, &lengths.distances)
     }
 
-    /// Bits that follow the codes.
+    /// Total number of extra bits after the codes.
     fn extra_bits(&self) -> u64 {
         let of_length =
             |symbol: usize| if symbol < 265 || symbol == 285 { 0 } else { (symbol - 261) as u64 / 4 };
@@ -173,7 +174,7 @@ fn write_sequences<'a>(
     out
 }
 
-/// By length: the code of its symbol and the bits that follow it.
+/// By match length: the code of its symbol and its extra bits.
 pub(crate) fn length_codes(literal_codes: &[Bits; LITERALS + 2]) -> [Bits; 512] {
     let mut length_codes = [Bits::default(); 512];
     for (length, (code, bits)) in LENGTHS.iter().zip(&mut length_codes).enumerate().skip(3) {

@@ -2,11 +2,11 @@
 
 use super::bits::Bits;
 
-/// Lengths of codes for symbols that occur so often; none is longer than `limit`. Symbols that do not occur get none;
-/// if only one does, two get a code, because some readers want a code to be complete.
+/// Computes the lengths of the codes for symbols with these counts; none is longer than `limit`. Symbols that do
+/// not occur get no code. If only one occurs, two get a code, because some decoders reject incomplete codes.
 pub(crate) fn code_lengths(counts: &[u32], limit: usize, lengths: &mut [u8]) {
     lengths.fill(0);
-    // Counts above symbols in one number, so that sorting is sorting numbers.
+    // Count in the high bits, symbol in the low bits, so that integers are sorted.
     let mut sorted = [0u64; 288];
     let mut used = 0;
     for (symbol, count) in counts.iter().enumerate() {
@@ -32,16 +32,16 @@ pub(crate) fn code_lengths(counts: &[u32], limit: usize, lengths: &mut [u8]) {
     }
 }
 
-/// No tree over counts that fit into 32 bits is deeper.
-const DEEPEST: usize = 64;
+/// Greater than the depth of any Huffman tree over 32-bit counts.
+const DEPTHS: usize = 64;
 
-/// How many leaves of a Huffman tree are how deep. Leaves come sorted, and so do the inner nodes as they are made: the
-/// two smallest nodes are always at the front of one of two queues.
-fn depths(sorted: &[u64]) -> [u32; DEEPEST] {
+/// Number of leaves of the Huffman tree at each depth. Leaves are sorted, and inner nodes are created in ascending
+/// order, so the two smallest nodes are always at the fronts of two queues.
+fn depths(sorted: &[u64]) -> [u32; DEPTHS] {
     let leaves = sorted.len();
     let mut weights = [0u64; 288];
     let mut parents = [0u16; 288];
-    // Which inner node a leaf is below, by number of the leaf.
+    // The parent of each leaf, as the number of an inner node.
     let mut above = [0u16; 288];
     let (mut leaf, mut inner) = (0, 0);
     for made in 0..leaves - 1 {
@@ -64,22 +64,23 @@ fn depths(sorted: &[u64]) -> [u32; DEEPEST] {
     for node in (0..root).rev() {
         depth[node] = depth[parents[node] as usize] + 1;
     }
-    let mut of_depth = [0; DEEPEST];
+    let mut of_depth = [0; DEPTHS];
     for node in &above[..leaves] {
-        of_depth[usize::from(depth[usize::from(*node)] + 1) % DEEPEST] += 1;
+        of_depth[usize::from(depth[usize::from(*node)] + 1) % DEPTHS] += 1;
     }
     of_depth
 }
 
-/// Moves leaves that are too deep up to the limit, and others down to make room for them.
-fn limit_depths(of_length: &mut [u32; DEEPEST], limit: usize) {
-    for deep in limit + 1..DEEPEST {
+/// Moves leaves that are too deep up to the limit, and moves others down to keep the code valid.
+fn limit_depths(of_length: &mut [u32; DEPTHS], limit: usize) {
+    for deep in limit + 1..DEPTHS {
         of_length[limit] += std::mem::take(&mut of_length[deep]);
     }
     let room = 1u64 << limit;
     let mut taken: u64 = (1..=limit).map(|length| u64::from(of_length[length]) << (limit - length)).sum();
     while taken > room {
-        // A leaf above the lowest level becomes an inner node with itself and one of the lowest leaves below.
+        // A leaf above the lowest level becomes an inner node; its children are the leaf and one of the lowest
+        // leaves.
         let shorter = (1..limit).rev().find(|length| of_length[*length] > 0).unwrap_or(1);
         of_length[shorter] -= 1;
         of_length[shorter + 1] += 2;
@@ -88,7 +89,7 @@ fn limit_depths(of_length: &mut [u32; DEEPEST], limit: usize) {
     }
 }
 
-/// The codes that follow from their lengths, lowest bit first.
+/// Canonical codes for the given lengths, least significant bit first.
 pub(crate) fn codes(lengths: &[u8], codes: &mut [Bits]) {
     let mut of_length = [0u32; 16];
     for length in lengths {
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(lengths, [4, 4, 3, 2, 0, 1]);
         code_lengths(&[1, 1, 2, 4, 0, 8], 3, &mut lengths);
         assert_eq!(lengths.iter().filter(|length| **length > 3).count(), 0);
-        // Fibonacci numbers make the deepest trees.
+        // Fibonacci numbers give the deepest trees.
         let mut counts = vec![1u32, 1];
         while counts.len() < 46 {
             counts.push(counts[counts.len() - 1] + counts[counts.len() - 2]);

@@ -1,17 +1,17 @@
-//! The head of a block with its own codes.
+//! The head of a block with dynamic codes (RFC 1951, 3.2.7).
 
 use super::bits::{BitWriter, Bits};
 use super::codes::{code_lengths, codes};
 use super::tables::{DISTANCES, END, LITERALS, Lengths, ORDER};
 
-/// Lengths of the codes, with codes of their own.
+/// The lengths of the codes of a block, themselves run-length and Huffman coded.
 pub(crate) struct Head {
     literals: usize,
     distances: usize,
-    /// Symbols and the bits that follow them.
+    /// Symbols and their extra bits.
     runs: Vec<(u8, u8)>,
     lengths: [u8; 19],
-    shown: usize,
+    written: usize,
 }
 
 impl Head {
@@ -30,34 +30,34 @@ impl Head {
         }
         let mut lengths = [0; 19];
         code_lengths(&counts, 7, &mut lengths);
-        let shown = ORDER.iter().rposition(|symbol| lengths[*symbol] > 0).map_or(4, |at| (at + 1).max(4));
-        Head { literals, distances, runs, lengths, shown }
+        let written = ORDER.iter().rposition(|symbol| lengths[*symbol] > 0).map_or(4, |at| (at + 1).max(4));
+        Head { literals, distances, runs, lengths, written }
     }
 
     pub(crate) fn bits(&self) -> u64 {
         let of_run = |(symbol, _): &(u8, u8)| {
-            u64::from(self.lengths[usize::from(*symbol)]) + u64::from(follow(*symbol))
+            u64::from(self.lengths[usize::from(*symbol)]) + u64::from(extra_bits(*symbol))
         };
-        14 + 3 * self.shown as u64 + self.runs.iter().map(of_run).sum::<u64>()
+        14 + 3 * self.written as u64 + self.runs.iter().map(of_run).sum::<u64>()
     }
 
     pub(crate) fn write(&self, out: &mut BitWriter<'_>) {
         out.write(Bits::new((self.literals - 257) as u32, 5));
         out.write(Bits::new((self.distances - 1) as u32, 5));
-        out.write(Bits::new((self.shown - 4) as u32, 4));
-        for symbol in &ORDER[..self.shown] {
+        out.write(Bits::new((self.written - 4) as u32, 4));
+        for symbol in &ORDER[..self.written] {
             out.write(Bits::new(self.lengths[*symbol].into(), 3));
         }
         let mut symbols = [Bits::default(); 19];
         codes(&self.lengths, &mut symbols);
         for (symbol, bits) in &self.runs {
-            out.write(symbols[usize::from(*symbol)].and((*bits).into(), follow(*symbol)));
+            out.write(symbols[usize::from(*symbol)].and((*bits).into(), extra_bits(*symbol)));
         }
     }
 }
 
-/// Bits that follow a symbol for code lengths.
-fn follow(symbol: u8) -> u32 {
+/// Number of extra bits of a code length symbol.
+fn extra_bits(symbol: u8) -> u32 {
     match symbol {
         16 => 2,
         17 => 3,
@@ -66,7 +66,7 @@ fn follow(symbol: u8) -> u32 {
     }
 }
 
-/// Code lengths with repetitions put together.
+/// Run-length encodes the code lengths.
 fn runs(mut lengths: &[u8]) -> Vec<(u8, u8)> {
     let mut runs = Vec::with_capacity(lengths.len());
     while let Some(first) = lengths.first() {

@@ -1,94 +1,102 @@
-//! Finding what was there before: one look at one earlier place for the start of each word. What comes again mostly starts with
-//! a word, and there are few of them.
+//! Finds matches: probes one earlier position at the start of each word. Most repetitions start at a word, and
+//! words are few compared with bytes.
 
 use wide::{bytemuck, i8x16};
 
-use super::tables::{LONGEST, distance_symbol};
-use super::window::{BLOCK, STRETCH, Window};
+use super::tables::{MAX_MATCH, distance_symbol};
+use super::window::{BLOCK, CHUNK, Window};
 
-/// Some bytes as they are, and then a copy of earlier ones.
+/// Literal bytes, followed by a copy of earlier bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sequence {
-    /// Bytes that are not copied.
+    /// Number of literal bytes.
     pub(crate) literals: u16,
-    /// Bytes that are; 0 if none.
+    /// Length of the copy; 0 for none.
     pub(crate) length: u16,
-    /// How far back they are, less one.
+    /// Distance of the copy, minus 1.
     pub(crate) distance: u16,
-    /// The symbol for that distance.
+    /// The symbol of that distance.
     pub(crate) symbol: u16,
 }
 
 const HASH_BITS: u32 = 13;
-/// The shortest match. Time goes by the number of matches; beside literals with codes, shorter ones save little.
-const SHORTEST: usize = 8;
-/// Starts that are written down at a time, wanted or not: of most stretches all of them, and nothing has to be guessed.
+/// The shortest match. Time grows with the number of matches, and shorter ones save little compared with coded
+/// literals.
+const MIN_MATCH: usize = 8;
+/// Starts are stored in batches of this size, with unused entries at the end: most chunks need one batch, so the
+/// loop is predictable.
 const BATCH: usize = 12;
 
-/// Where bytes with the same hash were last seen. Three passes, none of which has to wait for its own results or guess often:
-/// where to look, what is found there, and what of it is copied.
-pub(crate) struct Finder {
-    /// The low bits of places in the window. What they say is not trusted: bytes are compared.
+/// A hash table of earlier positions. There are three passes, each without long dependency chains and with few
+/// unpredictable branches: find the positions to probe, probe them, and select the copies.
+pub(crate) struct MatchFinder {
+    /// By hash, the low 16 bits of the last position. May be stale or collide, so bytes are always compared.
     last: Box<[u16; 1 << HASH_BITS]>,
-    /// The places in the block to look at, and how far back the same bytes are from some of them.
+    /// Positions in the block to probe, and those with a match, with its distance.
     starts: Box<Starts>,
     found: Box<[(u16, u16); BLOCK]>,
-    /// The places in a part that was read ahead, from its own start on, and how many there are.
+    /// Positions to probe in the part that was read ahead, relative to its start, and their number.
     ahead: Box<Starts>,
     ahead_count: usize,
 }
 
 type Starts = [u16; BLOCK + BATCH];
 
-impl Finder {
+impl MatchFinder {
     pub(crate) fn new() -> Self {
-        let starts = || vec![0; BLOCK + BATCH].into_boxed_slice().try_into().expect("as long as it was made");
+        let starts = || vec![0; BLOCK + BATCH].into_boxed_slice().try_into().expect("the length matches");
         let found = vec![(0, 0); BLOCK].into_boxed_slice();
-        Finder {
+        MatchFinder {
             last: Box::new([0; 1 << HASH_BITS]),
             starts: starts(),
-            found: found.try_into().expect("as long as it was made"),
+            found: found.try_into().expect("the length matches"),
             ahead: starts(),
             ahead_count: 0,
         }
     }
 
-    /// Forgets all places: the same input is to give the same output, whatever came before.
+    /// Forgets all positions, so that the output depends only on the input.
     pub(crate) fn clear(&mut self) {
         self.last.fill(0);
     }
 
-    /// Finds where to look in the first bytes of a part, before it is known what comes before it. `also` is told of every
-    /// stretch and of the rest: what has to wait for its own results, as a digest does, has somebody to wait with.
+    /// Finds the positions to probe in the first block of a part, before its offset is known. `also` receives every
+    /// chunk and the rest: a computation that is one long dependency chain, such as a digest, runs in parallel with
+    /// the scan.
     pub(crate) fn read_ahead(&mut self, part: &[u8], mut also: impl FnMut(&[u8])) {
         let (first, rest) = part.split_at(part.len().min(BLOCK));
-        let (stretches, last) = first.as_chunks::<STRETCH>();
+        let (chunks, last) = first.as_chunks::<CHUNK>();
         let (mut count, mut before) = (0, 0);
-        for (number, stretch) in stretches.iter().enumerate() {
-            also(stretch);
-            let (starts, letters) = starts(stretch, before);
-            count = write_down(&mut self.ahead, count, STRETCH * number, starts);
+        for (number, chunk) in chunks.iter().enumerate() {
+            also(chunk);
+            let (starts, letters) = starts(chunk, before);
+            count = append_starts(&mut self.ahead, count, CHUNK * number, starts);
             before = letters;
         }
         also(last);
         also(rest);
-        let mut filled = [0; STRETCH];
+        let mut filled = [0; CHUNK];
         filled[..last.len()].copy_from_slice(last);
         let starts = starts(&filled, before).0 & ((1 << last.len()) - 1);
-        self.ahead_count = write_down(&mut self.ahead, count, first.len() - last.len(), starts);
+        self.ahead_count = append_starts(&mut self.ahead, count, first.len() - last.len(), starts);
     }
 
-    /// Cuts the block into sequences that may copy from anything before. Where to look is known from `ahead` on, if the block
-    /// has a part from there on that was read ahead.
-    pub(crate) fn cut(&mut self, window: &Window, ahead: Option<usize>, sequences: &mut Vec<Sequence>) {
+    /// Splits the block into sequences, which may copy from any earlier position in the window. If `ahead` is
+    /// given, the part that was read ahead starts there, and its positions are used.
+    pub(crate) fn split_block(
+        &mut self,
+        window: &Window,
+        ahead: Option<usize>,
+        sequences: &mut Vec<Sequence>,
+    ) {
         let length = window.end() - BLOCK;
         let starts = self.find_starts(window, ahead.unwrap_or(length));
-        let Finder { last, starts: all, found: places, ahead: all_ahead, .. } = self;
-        let mut found = look(window, last, &all[..starts], 0, places, 0);
+        let MatchFinder { last, starts: all, found: places, ahead: all_ahead, .. } = self;
+        let mut found = find_matches(window, last, &all[..starts], 0, places, 0);
         if let Some(before) = ahead {
             let all = &all_ahead[..self.ahead_count];
             let inside = all.partition_point(|&place| usize::from(place) + before < length);
-            found = look(window, last, &all[..inside], before as u16, places, found);
+            found = find_matches(window, last, &all[..inside], before as u16, places, found);
         }
         let (start, end) = (window.start(), window.end());
         let mut done = BLOCK;
@@ -97,13 +105,13 @@ impl Finder {
             if at < done {
                 continue;
             }
-            let length = common(window, at, distance).min(end - at);
-            if length < SHORTEST {
+            let length = match_length(window, at, distance).min(end - at);
+            if length < MIN_MATCH {
                 break;
             }
-            let back = common_before(window, at, distance).min(at - done).min(at - distance - start);
+            let back = match_length_before(window, at, distance).min(at - done).min(at - distance - start);
             let at = at - back;
-            let length = (length + back).min(LONGEST);
+            let length = (length + back).min(MAX_MATCH);
             sequences.push(Sequence {
                 literals: (at - done) as u16,
                 length: length as u16,
@@ -112,29 +120,29 @@ impl Finder {
             });
             done = at + length;
         }
-        // In two halves: a whole block would be one too many to be counted.
+        // Two sequences: the length of a full block does not fit into 16 bits.
         let left = end - done;
         for literals in [left / 2, left - left / 2] {
             sequences.push(Sequence { literals: literals as u16, ..Sequence::default() });
         }
     }
 
-    /// Puts the places to look at in the first bytes of the block into `starts`, and says how many there are.
+    /// Stores the positions to probe in the first `length` bytes of the block in `starts` and returns their number.
     fn find_starts(&mut self, window: &Window, length: usize) -> usize {
         let (mut count, mut before) = (0, 0);
-        for base in (BLOCK..BLOCK + length).step_by(STRETCH) {
-            let (starts, letters) = starts(window.stretch(base), before);
-            let inside = u64::MAX >> (STRETCH - (BLOCK + length - base).min(STRETCH));
-            count = write_down(&mut self.starts, count, base, starts & inside);
+        for base in (BLOCK..BLOCK + length).step_by(CHUNK) {
+            let (starts, letters) = starts(window.chunk(base), before);
+            let inside = u64::MAX >> (CHUNK - (BLOCK + length - base).min(CHUNK));
+            count = append_starts(&mut self.starts, count, base, starts & inside);
             before = letters;
         }
         count
     }
 }
 
-/// Writes down the places of a stretch behind those that are there, and says how many there are then.
+/// Appends the positions of a chunk. Returns the new number of positions.
 #[inline(always)]
-fn write_down(places: &mut Starts, count: usize, base: usize, mut starts: u64) -> usize {
+fn append_starts(places: &mut Starts, count: usize, base: usize, mut starts: u64) -> usize {
     let (mut at, end) = (count, count + starts.count_ones() as usize);
     while at < end {
         for place in &mut places[at..at + BATCH] {
@@ -146,25 +154,25 @@ fn write_down(places: &mut Starts, count: usize, base: usize, mut starts: u64) -
     end
 }
 
-/// Looks at places, each so far behind the start of the block as it says and `behind` bytes more. Those that have the same bytes
-/// at one before go into `found` behind the first `count`, with how far back it is; how many there are then.
-fn look(
+/// Probes the positions `starts`, each plus `offset`. Positions where an earlier one has the same eight bytes are
+/// stored in `found` from `count` on, with the distance. Returns the new count.
+fn find_matches(
     window: &Window,
     last: &mut [u16; 1 << HASH_BITS],
     starts: &[u16],
-    behind: u16,
+    offset: u16,
     found: &mut [(u16, u16); BLOCK],
     mut count: usize,
 ) -> usize {
     for &start in starts {
-        let place = start.wrapping_add(behind);
+        let place = start.wrapping_add(offset);
         let at = BLOCK + usize::from(place);
         let word = window.word(at);
         let before = std::mem::replace(&mut last[hash(word)], place);
-        // As places are kept, none can be before the start of the input; that of the block stands for none at all.
+        // A stored position cannot be before the start of the input. 0, the start of the block, also means none.
         let distance = place.wrapping_sub(before);
         let is_same = word == window.word(at - usize::from(distance));
-        // From 1 to 1 << 15: the others are negative, once one is taken away.
+        // A distance from 1 to 1 << 15: all others become negative once 1 is subtracted.
         let is_near = distance.wrapping_sub(1).cast_signed() >= 0;
         found[count & (BLOCK - 1)] = (place, distance);
         count += usize::from(is_same & is_near);
@@ -172,14 +180,15 @@ fn look(
     count
 }
 
-/// Where in a stretch to look, a bit a byte, and what its letters are, which the next stretch has to be told.
+/// The positions to probe in a chunk, one bit a byte, and its letters, which are needed for the next chunk.
 ///
-/// Words of five letters and more, and whatever does not stand a single sign behind another word, as names of tags do; and the
-/// characters of scripts that put no spaces between words. Of anything else, the start.
+/// Positions are starts of words of at least five letters, starts of words that do not follow another word after a
+/// single separator (such as names of tags), and characters of scripts without spaces between words. If there is
+/// none, the first byte of the chunk.
 #[inline(always)]
-fn starts(bytes: &[u8; STRETCH], before: u64) -> (u64, u64) {
+fn starts(bytes: &[u8; CHUNK], before: u64) -> (u64, u64) {
     let Masks { letters, leads } = Masks::of(bytes);
-    // What comes behind the stretch may be letters.
+    // The bytes after the chunk are assumed to be letters.
     let followed = |by: u32| letters >> by | !(u64::MAX >> by);
     let long = followed(1) & followed(2) & followed(3) & followed(4);
     let starts = letters & !(letters << 1 | before >> 63);
@@ -188,21 +197,21 @@ fn starts(bytes: &[u8; STRETCH], before: u64) -> (u64, u64) {
     (if starts == 0 { 1 } else { starts }, letters)
 }
 
-/// What the bytes of a stretch are, a bit a byte.
+/// Classes of the bytes of a chunk, one bit a byte.
 struct Masks {
-    /// Letters, a few signs, and whatever is beyond ASCII.
+    /// Letters, some punctuation, and all bytes beyond ASCII.
     letters: u64,
-    /// First bytes of characters of three bytes and more.
+    /// First bytes of UTF-8 characters of at least three bytes.
     leads: u64,
 }
 
 impl Masks {
     #[inline(always)]
-    fn of(bytes: &[u8; STRETCH]) -> Masks {
+    fn of(bytes: &[u8; CHUNK]) -> Masks {
         let mut masks = Masks { letters: 0, leads: 0 };
         for (index, sixteen) in bytes.as_chunks::<16>().0.iter().enumerate() {
             let highest: i8x16 = bytemuck::cast(*sixteen);
-            // Added to themselves, bytes have the next lower bit on top.
+            // Doubling shifts the next lower bit to the top of each byte.
             let second = highest + highest;
             let third = second + second;
             masks.letters |= u64::from((highest | second).to_bitmask()) << (16 * index);
@@ -218,21 +227,22 @@ fn hash(word: u64) -> usize {
     (word.wrapping_mul(ODD) >> (64 - HASH_BITS)) as usize
 }
 
-/// How many of the eight bytes in front are the same as those `distance` before, from the last one on.
+/// How many of the eight bytes before `at` equal those `distance` earlier, counted backwards.
 #[inline(always)]
-fn common_before(window: &Window, at: usize, distance: usize) -> usize {
+fn match_length_before(window: &Window, at: usize, distance: usize) -> usize {
     let differs = window.word(at - 8) ^ window.word((at - 8).wrapping_sub(distance));
     differs.leading_zeros() as usize / 8
 }
 
-/// How many bytes are the same as those `distance` before; the first eight are. Eight more tell in most cases.
+/// Length of the match at `at` with the bytes `distance` earlier. The first eight bytes are known to be equal; in
+/// most cases one more comparison suffices.
 #[inline(always)]
-fn common(window: &Window, at: usize, distance: usize) -> usize {
+fn match_length(window: &Window, at: usize, distance: usize) -> usize {
     let mut length = 8;
     loop {
         let differs = window.word(at + length) ^ window.word(at + length - distance);
-        if differs != 0 || length >= LONGEST {
-            return (length + differs.trailing_zeros() as usize / 8).min(LONGEST);
+        if differs != 0 || length >= MAX_MATCH {
+            return (length + differs.trailing_zeros() as usize / 8).min(MAX_MATCH);
         }
         length += 8;
     }
@@ -243,14 +253,14 @@ mod tests {
     use super::*;
 
     fn places(text: &str) -> Vec<usize> {
-        let mut bytes = [b' '; STRETCH];
+        let mut bytes = [b' '; CHUNK];
         bytes[..text.len()].copy_from_slice(text.as_bytes());
         let (starts, _) = starts(&bytes, 0);
-        (0..STRETCH).filter(|place| starts >> place & 1 == 1).collect()
+        (0..CHUNK).filter(|place| starts >> place & 1 == 1).collect()
     }
 
     #[test]
-    fn looks_at_the_starts_of_words_and_tags() {
+    fn probes_the_starts_of_words_and_tags() {
         for (text, expected) in [
             ("", vec![0]),
             ("a boat and another boat", vec![0, 11]),
@@ -260,12 +270,8 @@ mod tests {
         ] {
             assert_eq!(places(text), expected, "{text}");
         }
-        let (_, letters) = starts(&[b'x'; STRETCH], 0);
-        assert_eq!(
-            starts(&[b'x'; STRETCH], letters).0,
-            1,
-            "in the middle of a word there is nothing but the start"
-        );
-        assert_eq!(starts(&[b'x'; STRETCH], 0).0, 1);
+        let (_, letters) = starts(&[b'x'; CHUNK], 0);
+        assert_eq!(starts(&[b'x'; CHUNK], letters).0, 1, "inside a word only the first byte is probed");
+        assert_eq!(starts(&[b'x'; CHUNK], 0).0, 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What deflate lays down: which symbol stands for which lengths and distances (RFC 1951, 3.2.5), and its fixed codes.
+//! Constants of deflate: the symbols of lengths and distances (RFC 1951, 3.2.5), and the fixed codes.
 
 /// Symbols for literals, for the end of a block and for lengths.
 pub(crate) const LITERALS: usize = 286;
@@ -7,7 +7,7 @@ pub(crate) const DISTANCES: usize = 30;
 /// The symbol that ends a block.
 pub(crate) const END: usize = 256;
 /// The longest match.
-pub(crate) const LONGEST: usize = 258;
+pub(crate) const MAX_MATCH: usize = 258;
 
 /// Lengths of the codes of a block.
 pub(crate) struct Lengths {
@@ -15,7 +15,7 @@ pub(crate) struct Lengths {
     pub(crate) distances: [u8; DISTANCES],
 }
 
-/// What stands for a length: the symbol, the lowest length that it stands for, and the bits that follow it.
+/// Encoding of a match length: its symbol, the lowest length of that symbol, and the number of extra bits.
 #[derive(Clone, Copy)]
 pub(crate) struct LengthCode {
     pub(crate) symbol: u16,
@@ -24,27 +24,27 @@ pub(crate) struct LengthCode {
 }
 
 /// By length; lengths below 3 are not used.
-pub(crate) const LENGTHS: [LengthCode; LONGEST + 1] = {
-    let mut codes = [LengthCode { symbol: 257, base: 3, extra: 0 }; LONGEST + 1];
+pub(crate) const LENGTHS: [LengthCode; MAX_MATCH + 1] = {
+    let mut codes = [LengthCode { symbol: 257, base: 3, extra: 0 }; MAX_MATCH + 1];
     let (mut symbol, mut base) = (257, 3);
-    while base < LONGEST {
+    while base < MAX_MATCH {
         let extra = if symbol < 265 { 0 } else { (symbol - 261) / 4 };
         let mut length = base;
-        while length < base + (1 << extra) && length < LONGEST {
+        while length < base + (1 << extra) && length < MAX_MATCH {
             codes[length] = LengthCode { symbol, base: base as u16, extra: extra as u8 };
             length += 1;
         }
         base += 1 << extra;
         symbol += 1;
     }
-    codes[LONGEST] = LengthCode { symbol: 285, base: LONGEST as u16, extra: 0 };
+    codes[MAX_MATCH] = LengthCode { symbol: 285, base: MAX_MATCH as u16, extra: 0 };
     codes
 };
 
-/// The symbol for a distance, of which one is taken away.
+/// The symbol of a distance, given the distance minus 1.
 #[inline(always)]
 pub(crate) fn distance_symbol(less: usize) -> usize {
-    // Two symbols for each power of two: the highest bit says which power, the next one which of the two.
+    // Two symbols for each power of two: the highest bit selects the power, the next bit one of the two.
     let extra = (less | 1).ilog2().saturating_sub(1);
     (2 * extra as usize) + (less >> extra)
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_are_those_of_the_standard() {
+    fn symbols_are_those_of_the_rfc() {
         for (length, symbol, base, extra) in
             [(3, 257, 3, 0), (10, 264, 10, 0), (11, 265, 11, 1), (12, 265, 11, 1), (130, 280, 115, 4)]
         {

@@ -5,24 +5,24 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Packs with what is left from another record, and unpacks.
+/// Compresses with a used and with a new compressor, and decompresses.
 fn check(gzip: &mut QuickGzip, parts: &[&[u8]]) -> usize {
     let mut packed = b"before".to_vec();
     gzip.pack(parts, None, &mut packed);
     let mut alone = b"before".to_vec();
     QuickGzip::new().pack(parts, None, &mut alone);
-    assert!(packed == alone, "the same parts make the same member");
+    assert!(packed == alone, "output depends only on the parts");
     let unpacked = parts.concat();
     assert!(unpack(&packed[6..]) == unpacked);
     let mut ahead = Vec::new();
     check_ahead(gzip, parts, &mut ahead);
     assert!(ahead.len() + 6 <= packed.len() + packed.len() / 16 + 64, "{} {}", ahead.len(), packed.len());
     let blocks = unpacked.len() / BLOCK + 1;
-    assert!(packed.len() <= 6 + 18 + unpacked.len() + 10 * blocks + 1, "stored at worst");
+    assert!(packed.len() <= 6 + 18 + unpacked.len() + 10 * blocks + 1, "at most the size of stored blocks");
     packed.len() - 6
 }
 
-/// Packs with each of the parts read ahead, and unpacks; the last is left.
+/// Compresses with each of the parts read ahead, and decompresses. `packed` is the last result.
 fn check_ahead(gzip: &mut QuickGzip, parts: &[&[u8]], packed: &mut Vec<u8>) {
     let mut before = 0;
     for part in parts {
@@ -42,7 +42,7 @@ fn unpack(packed: &[u8]) -> Vec<u8> {
     unpacked
 }
 
-/// Bytes that look like nothing.
+/// Incompressible bytes.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 1u64;
     let next = |_| {
@@ -88,7 +88,7 @@ fn sizes_around_the_window_and_the_blocks() {
 }
 
 #[test]
-fn copies_from_as_far_back_as_can_be() {
+fn copies_from_the_maximum_distance() {
     let mut gzip = QuickGzip::new();
     let noise = noise(60);
     let mut packed_with = |distance: usize| {
@@ -100,8 +100,8 @@ fn copies_from_as_far_back_as_can_be() {
 }
 
 #[test]
-fn words_that_share_a_place_in_the_table() {
-    // Two kinds of words in turn, each driving the other out where their hashes are the same.
+fn words_with_equal_hashes() {
+    // Two kinds of words alternate; equal hashes evict each other.
     let mut gzip = QuickGzip::new();
     let mut input = Vec::new();
     for number in 0u64..40_000 {
@@ -112,20 +112,20 @@ fn words_that_share_a_place_in_the_table() {
 }
 
 #[test]
-fn what_the_ready_codes_do_not_suit_gets_codes_of_its_own() {
+fn blocks_that_the_preset_codes_do_not_fit_get_their_own() {
     let mut gzip = QuickGzip::new();
     let noise = noise(40_000);
-    // Letters of one script, of another one, digits, and signs that are rare in pages.
+    // Letters of two scripts, digits, and punctuation that is rare in pages.
     for (first, letters) in [(0x430u32, 32), (0x4e00, 40), (0x30, 10), (0x5b, 4)] {
         let letter = |byte: &u8| char::from_u32(first + u32::from(*byte) % letters).unwrap();
         let text: String = noise.iter().map(letter).collect();
         let packed = check(&mut gzip, &[text.as_bytes()]);
         let least = entropy(text.as_bytes());
-        assert!((packed as f64) < 1.15 * least + 200.0, "{first:x}: {packed} bytes where {least} would do");
+        assert!((packed as f64) < 1.15 * least + 200.0, "{first:x}: {packed} bytes, ideal is {least}");
     }
 }
 
-/// Bytes that the best codes for single bytes would need.
+/// Size in bytes with an ideal code for single bytes.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0usize; 256];
     bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
@@ -143,9 +143,9 @@ fn pages_of_many_words() {
     assert!(packed < page.len() / 4, "{packed} of {}", page.len());
 }
 
-/// Other people's programs are to read it too. Run where `GZIP_PROGRAM` names one that knows `-t`.
+/// Other programs must be able to decompress it. Runs if `GZIP_PROGRAM` names one that supports `-t`.
 #[test]
-fn other_programs_unpack_it() {
+fn other_programs_decompress_it() {
     let Some(program) = std::env::var_os("GZIP_PROGRAM") else {
         println!("SKIPPED: set GZIP_PROGRAM to gzip or another program that tests a file with -t");
         return;
@@ -162,7 +162,7 @@ fn other_programs_unpack_it() {
     assert!(std::process::Command::new(program).arg("-t").arg(&path).status().unwrap().success());
 }
 
-/// Pieces that real inputs are made of: noise, runs, words, and copies of what came before.
+/// Noise, runs, words, and copies of earlier bytes.
 fn input() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| (bytes, 0, 0)),
@@ -185,7 +185,7 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(inputs in proptest::collection::vec(input(), 1..4)) {
+    fn any_bytes_are_restored(inputs in proptest::collection::vec(input(), 1..4)) {
         let mut gzip = QuickGzip::new();
         for input in &inputs {
             check(&mut gzip, &[input]);

@@ -1,18 +1,18 @@
-//! A block of what is packed, with what came before it.
+//! A block of the input, with the block before it.
 
-/// Bytes of a block. Places in the window are the same before and after it slides, if only their low 16 bits are looked at.
+/// Size of a block. The low 16 bits of a position stay the same when the window slides.
 pub(crate) const BLOCK: usize = 1 << 16;
 const MASK: usize = 2 * BLOCK - 1;
-/// So much can be read from the last place of all.
-const PADDING: usize = STRETCH;
-/// Bytes that are looked at together.
-pub(crate) const STRETCH: usize = 64;
+/// Number of bytes that can be read beyond the last position.
+const PADDING: usize = CHUNK;
+/// Number of bytes that are scanned together.
+pub(crate) const CHUNK: usize = 64;
 
-/// The second half holds the block, the first half the one before it. Of a fixed size and read at masked places, so that no
-/// read has to be checked.
+/// The second half holds the block, the first half the one before it. Its size is fixed and positions are masked,
+/// so that reads need no bounds check.
 pub(crate) struct Window {
     bytes: Box<[u8; 2 * BLOCK + PADDING]>,
-    /// Where the bytes of this input start: before, there is something left from another.
+    /// Start of this input; bytes before it are left over from another one.
     start: usize,
     end: usize,
 }
@@ -20,20 +20,20 @@ pub(crate) struct Window {
 impl Window {
     pub(crate) fn new() -> Self {
         let bytes = vec![0; 2 * BLOCK + PADDING].into_boxed_slice();
-        Window { bytes: bytes.try_into().expect("as long as it was made"), start: BLOCK, end: BLOCK }
+        Window { bytes: bytes.try_into().expect("the length matches"), start: BLOCK, end: BLOCK }
     }
 
-    /// Starts with another input.
+    /// Starts a new input.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end) = (BLOCK, BLOCK);
     }
 
-    /// Takes bytes into the block as long as there is room, and says how many.
+    /// Appends bytes to the block while there is space. Returns their number.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(2 * BLOCK - self.end);
         self.bytes[self.end..][..taken].copy_from_slice(&bytes[..taken]);
         self.end += taken;
-        // The same input is to give the same output: nothing else may be seen behind it.
+        // The output must depend only on the input, so nothing left over may be visible after it.
         self.bytes[self.end..][..PADDING].fill(0);
         taken
     }
@@ -42,13 +42,13 @@ impl Window {
         self.end == 2 * BLOCK
     }
 
-    /// Makes a full block the one before, and room for the next.
+    /// Moves a full block to the first half and makes space for the next.
     pub(crate) fn slide(&mut self) {
         self.bytes.copy_within(BLOCK.., 0);
         (self.start, self.end) = (0, BLOCK);
     }
 
-    /// Where the input starts, as far as it is here.
+    /// Start of the input in the window.
     pub(crate) fn start(&self) -> usize {
         self.start
     }
@@ -62,25 +62,25 @@ impl Window {
         &self.bytes[BLOCK..self.end]
     }
 
-    /// Eight bytes at a place; zeros, or what was left by another input, where nothing is.
+    /// Eight bytes at a position. Beyond the block they are zeros or left over from another input.
     #[inline(always)]
     pub(crate) fn word(&self, at: usize) -> u64 {
         u64::from_le_bytes(self.bytes[at & MASK..][..8].try_into().expect("eight bytes"))
     }
 
-    /// The same for a whole stretch.
+    /// A chunk of bytes at a position.
     #[inline(always)]
-    pub(crate) fn stretch(&self, at: usize) -> &[u8; STRETCH] {
-        self.bytes[at & MASK..][..STRETCH].try_into().expect("a whole stretch")
+    pub(crate) fn chunk(&self, at: usize) -> &[u8; CHUNK] {
+        self.bytes[at & MASK..][..CHUNK].try_into().expect("a chunk")
     }
 
-    /// The same for one byte.
+    /// One byte at a position.
     #[inline(always)]
     pub(crate) fn byte(&self, at: usize) -> u8 {
         self.bytes[at & MASK]
     }
 
-    /// The same for four bytes.
+    /// Four bytes at a position.
     #[inline(always)]
     pub(crate) fn four(&self, at: usize) -> [u8; 4] {
         self.bytes[at & MASK..][..4].try_into().expect("four bytes")

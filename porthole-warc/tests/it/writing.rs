@@ -48,7 +48,7 @@ fn write_all_kinds(form: RecordFormat) -> (Vec<u8>, Vec<Written>) {
 }
 
 #[test]
-fn all_kinds_are_read_again() {
+fn all_kinds_are_read_back() {
     for form in [RecordFormat::Plain, RecordFormat::Gzip] {
         let (file, written) = write_all_kinds(form);
         let read: Vec<WarcRecord> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
@@ -76,7 +76,7 @@ fn all_kinds_are_read_again() {
 }
 
 #[test]
-fn all_levels_are_read_again() {
+fn all_levels_are_read_back() {
     let body = b"boats ".repeat(1000);
     for level in [0, 1, 9, 100] {
         let mut writer = WarcWriter::new(Vec::new(), RecordFormat::Gzip, 7).with_level(level);
@@ -88,7 +88,7 @@ fn all_levels_are_read_again() {
 }
 
 #[test]
-fn a_file_cut_by_a_crash_is_written_on() {
+fn a_truncated_file_is_resumed() {
     for form in [RecordFormat::Plain, RecordFormat::Gzip] {
         let (file, written) = write_all_kinds(form);
         let last = written.last().unwrap();
@@ -143,10 +143,10 @@ fn warcio_finds_nothing_wrong() {
         let (file, written) = write_all_kinds(form);
         std::fs::write(&path, file).unwrap();
         let checked = Command::new(&warcio).args(["check", "-v"]).arg(&path).output().unwrap();
-        let said = String::from_utf8_lossy(&checked.stdout);
-        assert!(checked.status.success(), "{said}");
+        let output = String::from_utf8_lossy(&checked.stdout);
+        assert!(checked.status.success(), "{output}");
         // warcio does not check revisits.
-        assert_eq!(said.matches("digest pass").count(), written.len() - 1, "{said}");
+        assert_eq!(output.matches("digest pass").count(), written.len() - 1, "{output}");
         let indexed = Command::new(&warcio).args(["index", "-f", "offset"]).arg(&path).output().unwrap();
         let offsets: String = written.iter().map(|w| format!("{{\"offset\": \"{}\"}}\n", w.offset)).collect();
         assert_eq!(String::from_utf8_lossy(&indexed.stdout), offsets);
@@ -155,7 +155,7 @@ fn warcio_finds_nothing_wrong() {
 
 proptest! {
     #[test]
-    fn pages_come_back_as_they_were_written(
+    fn pages_are_read_back_unchanged(
         pages in proptest::collection::vec(
             (
                 "http://[a-z]{1,8}\\.test/[!-~]{0,30}",

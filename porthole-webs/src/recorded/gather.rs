@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::hash::BuildHasher;
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
 use foldhash::fast::FixedState;
 use porthole_types::{CanonicalUrl, UrlId};
-use porthole_warc::{RecordKind, WarcReader, WarcRecord};
+use porthole_warc::{RecordKind, WarcError, WarcReader, WarcRecord, find_record};
 
 use super::{Problems, RecordSource, RecordedError, RecordedPage, RecordedWeb, RecordingFile};
 
@@ -43,6 +44,8 @@ impl IndexBuilder {
         let mut reader = WarcReader::new(&file).with_block_limit(0);
         let mut record = WarcRecord::default();
         let mut is_first = true;
+        // Bytes that may be read again behind damage, so that no file takes forever.
+        let mut patience = MIN_PATIENCE.saturating_add(file.metadata().map_or(0, |file| file.len()));
         loop {
             match reader.read_into(&mut record) {
                 Ok(true) => self.note(&record, path),
@@ -52,7 +55,19 @@ impl IndexBuilder {
                 }
                 Err(damage) => {
                     self.problems.add(format!("{}: {damage}", path.display()));
-                    break;
+                    let spent = reader.position().saturating_sub(damage.offset());
+                    let next = next_record(&file, damage.offset() + 1);
+                    let next = next.map_err(|source| RecordedError::Warc { path: path.into(), source })?;
+                    let Some(next) = next else { break };
+                    match patience.checked_sub(spent) {
+                        Some(left) => patience = left,
+                        None => {
+                            let what = "too much damage: the rest was not read";
+                            self.problems.add(format!("{}: {what}", path.display()));
+                            break;
+                        }
+                    }
+                    reader = WarcReader::new(&file).with_offset(next).with_block_limit(0);
                 }
             }
             is_first = false;
@@ -143,6 +158,20 @@ impl IndexBuilder {
         let named = revisit.names.iter().flatten().find_map(|name| self.by_name.get(name).copied());
         named.or_else(|| self.pages[*self.by_url.get(&revisit.target?)?].1)
     }
+}
+
+/// Bytes behind damage that are read again in any file.
+const MIN_PATIENCE: u64 = 64 << 20;
+
+/// Moves to the next record at or after an offset, and returns its offset.
+fn next_record(mut file: &File, offset: u64) -> Result<Option<u64>, WarcError> {
+    let seek = |mut file: &File, offset| {
+        file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })
+    };
+    seek(file, offset)?;
+    let found = find_record(&mut file, offset)?;
+    found.map_or(Ok(0), |next| seek(file, next))?;
+    Ok(found)
 }
 
 fn names_of(url: &CanonicalUrl, record: &WarcRecord) -> Names {

@@ -167,3 +167,66 @@ fn damage_is_a_problem_or_an_error() {
     let missing = RecordedWeb::open(&[folder.path().join("nothing")]).unwrap_err().to_string();
     assert!(missing.starts_with("cannot open "), "{missing}");
 }
+
+/// Three pages, each record by itself.
+fn three_records(form: RecordFormat) -> Vec<Vec<u8>> {
+    ["http://a.test/", "http://b.test/", "http://c.test/"]
+        .map(|url| {
+            let mut writer = WarcWriter::new(Vec::new(), form, 1);
+            page(&mut writer, url, &format!("this is {url}, and some more words\n\n"));
+            writer.into_inner()
+        })
+        .into()
+}
+
+/// Opens a file whose second record was changed; only that one may be missing.
+fn check_without_second(records: &[Vec<u8>], what: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("web.warc");
+    std::fs::write(&path, records.concat()).unwrap();
+    let web = RecordedWeb::open(&[&path]).unwrap();
+    let has = |url: &str| web.has(&CanonicalUrl::parse(url).unwrap());
+    assert_eq!([has("http://a.test/"), has("http://c.test/")], [true, true], "{what}: {:?}", web.problems());
+    assert_eq!((has("http://b.test/"), web.problems().count), (false, 1), "{what}: {:?}", web.problems());
+    check(&web, "http://c.test/", 200, "this is http://c.test/, and some more words\n\n");
+}
+
+#[test]
+fn one_bad_record_costs_that_record_alone() {
+    let records = three_records(RecordFormat::Plain);
+    let second = String::from_utf8(records[1].clone()).unwrap();
+    let (head, block) = second.split_once("\r\n\r\n").unwrap();
+    let length: usize = head.rsplit("Content-Length: ").next().unwrap().parse().unwrap();
+    for wrong in [0, length - 5, length + 5, length + 20, 1 << 40] {
+        let head = head.replace(&format!("Content-Length: {length}"), &format!("Content-Length: {wrong}"));
+        let changed = format!("{head}\r\n\r\n{block}").into_bytes();
+        check_without_second(&[records[0].clone(), changed, records[2].clone()], &format!("{wrong} bytes"));
+    }
+    let cut = records[1][..records[1].len() - 20].to_vec();
+    check_without_second(&[records[0].clone(), cut, records[2].clone()], "cut in its block");
+
+    let records = three_records(RecordFormat::Gzip);
+    for at in [12, 40, records[1].len() / 2, records[1].len() - 6] {
+        let mut changed = records[1].clone();
+        changed[at] ^= 0x55;
+        check_without_second(&[records[0].clone(), changed, records[2].clone()], &format!("byte {at}"));
+    }
+    let cut = records[1][..records[1].len() / 2].to_vec();
+    check_without_second(&[records[0].clone(), cut, records[2].clone()], "a member cut in the middle");
+}
+
+/// A file in which every record claims to be endless is not read again and again.
+#[test]
+fn a_file_full_of_wrong_lengths_is_given_up() {
+    let record =
+        "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 99999999999\r\n\r\nHTTP/1.0 200 OK\r\n\r\n";
+    let good = String::from_utf8(three_records(RecordFormat::Plain).remove(0)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("web.warc");
+    std::fs::write(&path, good + &record.repeat(20_000)).unwrap();
+    let web = RecordedWeb::open(&[&path]).unwrap();
+    // 1.7 MB may be read again 38 times.
+    let problems = web.problems();
+    assert!(web.len() == 1 && (20..100).contains(&problems.count), "{}", problems.count);
+    assert!(problems.examples[0].contains("incomplete"), "{problems:?}");
+}

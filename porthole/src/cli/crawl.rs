@@ -14,8 +14,9 @@ pub(crate) struct Crawl {
     /// Replay a recorded web from WARC files; URLs outside them are 404
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Add a start URL to the examples of the good topics
-    #[arg(long, value_name = "URL")]
+    /// Add a start URL to the examples of the good topics, or those of a file: a
+    /// URL per line, or JSON lines with a url
+    #[arg(long, value_name = "URL|FILE")]
     pub(crate) start: Vec<String>,
     /// Stop after N fetches
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]

@@ -26,12 +26,18 @@ pub(crate) struct Top {
     /// Only pages about this topic and the topics below it
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Option<String>,
-    /// Number of rows
-    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) rows: u32,
+    /// Only pages with at least this relevance; sites by their mean
+    #[arg(long, value_name = "R", value_parser = super::export::share)]
+    pub(crate) min_relevance: Option<f64>,
+    /// Number of rows [default: 20; all with --csv]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rows: Option<u32>,
     /// For hubs and authorities: show the links that contribute most
     #[arg(long)]
     pub(crate) why: bool,
+    /// Print the list as CSV
+    #[arg(long, conflicts_with_all = ["json", "why"])]
+    pub(crate) csv: bool,
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,

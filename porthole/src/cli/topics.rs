@@ -12,8 +12,8 @@ pub(crate) struct Init {
     /// Folder of the new workspace
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Initial topics: `general`, or a file: lines of url<TAB>topic, bookmarks,
-    /// a folder of folders, Open Directory RDF, or a trained taxonomy
+    /// Initial topics: `general`, or a file: lines of url<TAB>topic or JSON,
+    /// bookmarks, a folder of folders, Open Directory RDF, or a trained taxonomy
     #[arg(long, value_name = "general|FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
 }
@@ -274,6 +274,8 @@ pub(crate) enum FormatWord {
     Bookmarks,
     /// Lines of url<TAB>topic
     Tsv,
+    /// Lines of JSON with url and topic, as written by `porthole export jsonl`
+    Jsonl,
     /// Folders are topics, their files are examples
     Folder,
     /// Content of the Open Directory (content.rdf.u8)

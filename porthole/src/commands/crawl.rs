@@ -29,6 +29,7 @@ use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
 use crate::settings::RawBacklinks;
+use crate::sources;
 use crate::training;
 use crate::workspace::{self, Workspace};
 
@@ -141,10 +142,23 @@ fn prepare(
         crawl = crawl.asking_backlinks(settings)?;
     }
     if let Some(keep) = arguments.archive.keep() {
-        crawl = crawl.archived(&workspace.pages(), keep)?;
+        crawl =
+            crawl.archived(&workspace.pages(), keep)?.describing_archive(about_crawl(workspace, arguments));
         say_lost(crawl.lost_pages());
     }
     Ok(crawl)
+}
+
+/// What the archive says of a crawl: who crawls, and whether robots.txt is obeyed.
+fn about_crawl(workspace: &Workspace, arguments: &cli::Crawl) -> Vec<(&'static str, String)> {
+    let mut about = Vec::new();
+    if arguments.web.is_empty() {
+        about.extend(workspace.settings.fetch.contact.clone().map(|contact| ("operator", contact)));
+        about.push(("robots", if arguments.polite { "obey" } else { "ignore" }.to_owned()));
+    } else {
+        about.push(("description", "replay of a recorded web".to_owned()));
+    }
+    about
 }
 
 /// Rescores the archived pages if critic, topics or strategy have changed, and adds the start URLs.
@@ -382,6 +396,10 @@ fn judge(
 fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow::Result<Vec<CanonicalUrl>> {
     let mut starts = Vec::new();
     for text in more {
+        if !text.contains("://") && Path::new(text).is_file() {
+            starts.extend(sources::start_urls(Path::new(text))?);
+            continue;
+        }
         let url = CanonicalUrl::parse(text).map_err(|error| misuse(format!("--start {text}: {error}")))?;
         starts.push(url);
     }

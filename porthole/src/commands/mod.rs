@@ -10,15 +10,18 @@ mod documents;
 mod examples;
 mod explain;
 mod explore;
+mod export;
 mod grow;
 mod import;
 mod init;
 #[cfg(feature = "lab")]
 mod lab;
 mod mark;
+mod packaging;
 mod propose;
 mod query;
 mod report;
+mod search;
 mod sites;
 mod start;
 mod status;
@@ -52,10 +55,14 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Explain(arguments) => explain::run(workspace, &arguments),
         CliCommand::Distill(arguments) => distill::run(workspace, &arguments),
         CliCommand::Top(arguments) => top::run(workspace, &arguments),
+        CliCommand::Search(arguments) => search::run(workspace, &arguments),
         CliCommand::Query(arguments) => query::run(workspace, &arguments).await,
+        CliCommand::Export(arguments) => export::run(workspace, &arguments),
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
         CliCommand::Demo(arguments) => demo::run(arguments).await,
+        CliCommand::Completions(arguments) => packaging::completions(&arguments),
+        CliCommand::Man(arguments) => packaging::man(&arguments),
         #[cfg(feature = "lab")]
         CliCommand::Lab(arguments) => lab::run(workspace, arguments).await,
     };

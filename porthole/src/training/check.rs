@@ -178,3 +178,63 @@ impl TrainingPages {
         changed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use porthole_store::{ExampleState, NewExample, SqliteStore, WorkspaceWriter};
+    use porthole_types::TermId;
+
+    use super::super::{BASIS, train_workspace};
+    use super::*;
+    use crate::settings::RawTrain;
+    use crate::workspace::CRITIC;
+
+    /// Examples of a topic: three different ones, over and over.
+    fn add(store: &mut SqliteStore, topic: TopicId, name: &str, word: u32, number: u32) {
+        let example = |number| NewExample {
+            topic,
+            url: format!("{name} {number}"),
+            title: String::new(),
+            source: "test".to_owned(),
+            language: String::new(),
+            state: ExampleState::Ok,
+            terms: (0..6).map(|at| (TermId(word + at + number % 3), 1 + at % 3)).collect(),
+        };
+        store.add_examples(&(0..number).map(example).collect::<Vec<_>>()).unwrap();
+    }
+
+    #[test]
+    fn a_critic_that_loses_its_topic_is_refused_and_the_one_before_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path().join("porthole.db")).unwrap();
+        let mut tree = Taxonomy::new();
+        let [owls, birds, soup] = ["/Owls", "/Birds", "/Soup"].map(|path| tree.add_path(path).unwrap());
+        tree.mark(owls).unwrap();
+        store.set_topics(&tree.rows()).unwrap();
+        // Without the general taxonomy as background: the topics compete with each other only.
+        let raw = RawTrain { background: Some(0), ..RawTrain::default() };
+        let settings = raw.ready().unwrap();
+        add(&mut store, owls, "owl", 0, 3);
+        add(&mut store, birds, "bird", 20, 8);
+        add(&mut store, soup, "soup", 40, 8);
+        let report = train_workspace(&mut store, &settings, false).unwrap();
+        assert_eq!(report.check.lost, []);
+        let kept = |store: &SqliteStore| {
+            let reader = store.reader();
+            [CRITIC, BASIS].map(|name| reader.model(name).unwrap().map(|model| model.bytes))
+        };
+        let before = kept(&store);
+        assert!(before.iter().all(Option::is_some));
+        // The same words, many more times, under another topic.
+        add(&mut store, birds, "owl that is a bird", 0, 1_000);
+        let refused = train_workspace(&mut store, &settings, false).unwrap_err().to_string();
+        for words in [
+            "would not recognise /Owls: 3 of its 3 examples are judged as /Birds",
+            "the one before, if any, is kept",
+            "`porthole examples list /Owls`",
+        ] {
+            assert!(refused.contains(words), "no {words:?} in {refused}");
+        }
+        assert!(kept(&store) == before, "another critic was stored");
+    }
+}

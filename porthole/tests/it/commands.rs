@@ -151,11 +151,34 @@ fn the_classifier_bench_prints_and_draws_its_figures() {
 
 #[test]
 fn help_fits_a_terminal() {
-    for command in [&["--help"][..], &["crawl", "--help"], &["start", "--help"], &["lab", "run", "--help"]] {
+    for command in [
+        &["--help"][..],
+        &["crawl", "--help"],
+        &["start", "--help"],
+        &["export", "--help"],
+        &["lab", "run", "--help"],
+    ] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
         let output = program.args(command).env("COLUMNS", "80").output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
         let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty() && help.len() > 100, "{long:#?}");
     }
+}
+
+#[test]
+fn packages_get_completions_and_manual_pages() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = porthole(&["completions", shell]);
+        let script = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && script.contains("explore"), "{shell}: {script}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man");
+    assert!(porthole(&["man", pages.to_str().unwrap()]).status.success());
+    let read = |name: &str| std::fs::read_to_string(pages.join(name)).unwrap();
+    assert!(read("porthole.1").contains("focused crawler"));
+    assert!(
+        read("porthole-crawl.1").contains("\\-\\-pages") && read("porthole-topics-mark.1").contains("PATH")
+    );
 }

@@ -10,7 +10,7 @@ use porthole_webs::synth::{LinkEnd, SyntheticWeb};
 /// Writes all pages and the redirects that they link to into a WARC file. Returns the topics of the pages, by URL.
 pub(crate) fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
     let now = Timestamp(web.params().epoch_ms);
-    let mut archive = Archive::open(folder, now).unwrap();
+    let mut archive = Archive::open(folder).unwrap();
     let mut done = BTreeSet::new();
     let mut write = |mut url: CanonicalUrl| {
         while done.insert(url.id()) {

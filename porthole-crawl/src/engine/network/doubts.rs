@@ -1,14 +1,18 @@
 //! Failures whose cause is not known yet. It can be the site, the network in between, or this machine. See
 //! [`outage`](crate::engine::outage).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, SiteId, Timestamp};
 
-use super::{Action, Job, JobId, Network, Purpose};
+use super::lanes::{Job, Lane, Purpose};
+use super::{Action, JobId, Network};
 use crate::FetchError;
+use crate::engine::manners::Manners;
 use crate::engine::messages::ToWriter;
 use crate::engine::outage::{Attempt, Blame};
+use crate::engine::site::Address;
 use crate::host::{HostAnswer, Turn};
 
 /// Requests are known to get through if an answer arrived within this time.
@@ -19,6 +23,15 @@ pub(super) struct FailedRequest {
     pub(super) job: Job,
     pub(super) error: FetchError,
     pub(super) took: Duration,
+}
+
+/// A site that has answered: the URL of its robots.txt, its address, and whether it has delivered a page.
+#[derive(Clone)]
+pub(super) struct AnsweringSite {
+    site: SiteId,
+    robots: CanonicalUrl,
+    address: Option<IpAddr>,
+    has_page: bool,
 }
 
 impl Network {
@@ -39,8 +52,11 @@ impl Network {
             let news = self.names.resume(self.next_job, now);
             self.outbox.extend(news.map(ToWriter::Outage));
         }
-        // A site that answered before and now fails with the others is as conclusive as a probe.
-        let is_proven = self.answering.iter().any(|(site, _)| self.requests.is_in_doubt(*site));
+        // A site that delivered a page before and now fails with the others is as conclusive as a probe. One that has only
+        // sent its robots.txt may never deliver a page.
+        let fails =
+            |answering: &AnsweringSite| answering.has_page && self.requests.is_in_doubt(answering.site);
+        let is_proven = self.answering.iter().any(fails);
         let must_probe = !self.answering.is_empty() && !is_proven;
         if let Some((failed, news)) = self.requests.announce(must_probe, now) {
             self.outbox.push(ToWriter::Outage(news));
@@ -121,27 +137,56 @@ impl Network {
             return None;
         }
         for at in 0..self.answering.len() {
-            let (site, url) = self.answering[at].clone();
-            match self.turn(site, now) {
-                Turn::Now => {
-                    // Probe another site next time.
-                    self.answering.rotate_left(at + 1);
-                    return Some(self.dispatch(site, Purpose::Probe(url), None, now));
-                }
-                Turn::NotBefore(due) => self.probe_due = self.probe_due.into_iter().chain(Some(due)).min(),
-                Turn::InFlight | Turn::GivenUp => {}
+            let AnsweringSite { site, robots, address, .. } = self.answering[at].clone();
+            let address = match self.sites.get(&site).map(|held| held.address) {
+                Some(Address::Known(known)) => known,
+                _ => address,
+            };
+            let due = match self.turn_at(site, address, now) {
+                Turn::Now => now,
+                Turn::NotBefore(due) => due,
+                // The site is busy only because the cause of its last failure is not settled.
+                Turn::InFlight if !self.jobs.has_site(site) => match self.requests.doubted_at(site) {
+                    Some(failed) => failed.after(self.min_delay()),
+                    None => continue,
+                },
+                Turn::InFlight | Turn::GivenUp => continue,
+            };
+            if due <= now {
+                // Probe another site next time.
+                self.answering.rotate_left(at + 1);
+                self.sites.entry(site).or_default().address = Address::Known(address);
+                return Some(self.dispatch(site, Purpose::Probe(robots), None, now));
             }
+            self.probe_due = self.probe_due.into_iter().chain(Some(due)).min();
         }
-        None
+        // Otherwise the best ready site that has sent its robots.txt.
+        let lanes = [Lane::Quick, Lane::Prepared].into_iter();
+        let (_, site) = lanes.filter_map(|lane| self.ready[lane as usize].first()).min()?.clone();
+        let robots = self.sites.get(&site)?.any_url()?.join("/robots.txt").ok()?;
+        (self.turn(site, now) == Turn::Now).then(|| self.dispatch(site, Purpose::Probe(robots), None, now))
+    }
+
+    fn min_delay(&self) -> Duration {
+        self.manners.as_ref().map_or(Duration::ZERO, Manners::min_delay)
     }
 
     /// Remembers a site that answered, as a target for probes.
-    pub(super) fn note_answering(&mut self, site: SiteId, url: &CanonicalUrl) {
+    pub(super) fn note_answering(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        address: Option<IpAddr>,
+        is_page: bool,
+    ) {
         /// Number of sites to remember.
         const MOST: usize = 16;
-        if self.answering.len() >= MOST || self.answering.iter().any(|(other, _)| *other == site) {
-            return;
+        if let Some(known) = self.answering.iter_mut().find(|known| known.site == site) {
+            known.has_page |= is_page;
+        } else if self.answering.len() < MOST {
+            let robots = url.join("/robots.txt").ok();
+            let answering = |robots| AnsweringSite { site, robots, address, has_page: is_page };
+            self.answering.extend(robots.map(answering));
         }
-        self.answering.extend(url.join("/robots.txt").ok().map(|url| (site, url)));
     }
 }

@@ -10,7 +10,7 @@ use porthole_types::{Outcome, PageResult, Rank, SiteId, Timestamp, UrlId, Work};
 use super::Writer;
 use crate::engine::crawl::CrawlError;
 use crate::engine::messages::ToNetwork;
-use crate::engine::worth::{BEST_OF_A_SITE, Idle, Wanted};
+use crate::engine::worth::{BEST_LINKS, BEST_OF_A_SITE, Idle, Wanted};
 use crate::result::empty_result;
 
 /// Maximum number of URLs refused without a request per commit.
@@ -178,8 +178,6 @@ impl Writer<'_> {
 
     /// Sends the network half the minimum priority for requests, if it has changed.
     pub(super) fn update_min_priority(&mut self) {
-        /// Number of sites examined besides those that the network half holds.
-        const OTHER_SITES: usize = 1_024;
         let now = self.clock.now();
         let run = &self.run;
         let is_due = run.min_priority_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
@@ -189,8 +187,7 @@ impl Writer<'_> {
         let wanted = Wanted::of(&run.limits);
         let mut best = Vec::new();
         if wanted == Wanted::Pages {
-            let held: Vec<SiteId> = run.held.iter().copied().collect();
-            best = self.store.best_priorities(&held, OTHER_SITES, BEST_OF_A_SITE);
+            best = self.store.greatest_priorities(BEST_LINKS, BEST_OF_A_SITE);
             best.extend(run.offers.priorities());
         }
         let min_priority = run.worth.min_priority(wanted, &mut best);

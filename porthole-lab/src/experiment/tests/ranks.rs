@@ -53,7 +53,7 @@ fn crawls_can_start_two_links_before_the_examples() {
 }
 
 #[test]
-fn ranks_are_those_of_all_crawls_with_a_task() {
+fn pages_are_ranked_over_all_crawls_with_a_task() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let strategies = r#"["soft", "random", "soft:1", "soft+neighbours"]"#;
@@ -114,7 +114,7 @@ fn ranks_are_those_of_all_crawls_with_a_task() {
 }
 
 #[test]
-fn importance_is_where_a_reader_ends_up() {
+fn importance_equals_a_direct_computation() {
     let lab = lab(&[]);
     // Without one page, so that some links lead outside.
     let pages: BTreeSet<UrlId> = (1..PAGES).map(|page| url(page).id()).collect();

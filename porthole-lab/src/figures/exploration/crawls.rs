@@ -142,7 +142,7 @@ pub(super) struct Scheme {
     over: &'static str,
     at: Vec<f64>,
     values: fn(&Quality) -> &Vec<f64>,
-    /// Every how many positions an error bar is drawn.
+    /// Number of positions between two error bars.
     errors: usize,
     chart: fn(&str, Vec<Series>) -> Chart,
 }

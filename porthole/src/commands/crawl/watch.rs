@@ -139,6 +139,9 @@ pub(super) struct Watch {
     ends: EndConditions,
     pub(super) ended: Option<EndReason>,
     pub(super) fetches: u64,
+    /// Fetched pages, which `--pages` limits: fetches without redirects, refusals and failures.
+    fetched: u64,
+    /// Pages that were judged.
     pub(super) pages: u64,
     /// Pages that are duplicates of others.
     pub(super) copies: u64,
@@ -213,6 +216,7 @@ impl Watch {
             ends,
             ended: None,
             fetches: 0,
+            fetched: 0,
             pages: 0,
             copies: 0,
             on_topic: 0,
@@ -275,6 +279,7 @@ impl Watch {
 
     fn count(&mut self, seen: &Seen<'_>) {
         self.fetches += 1;
+        self.fetched += u64::from(matches!(seen.result.outcome, Outcome::Fetched | Outcome::NotModified));
         self.bytes += seen.result.bytes;
         if let Some(failure) = outcome(&seen.result.outcome).1 {
             *self.failures.entry(failure.kind.name()).or_default() += 1;
@@ -310,7 +315,7 @@ impl Watch {
             }
             _ => String::new(),
         };
-        self.progress.step(|| {
+        self.progress.update(self.fetched, || {
             format!(
                 "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {failed} failed{waits}",
                 output::grouped(&counts.queued.to_string()),

@@ -1,12 +1,11 @@
 //! Output formats of query results.
 
-use std::fmt::Write as _;
 use std::io;
 
 use comfy_table::{CellAlignment, Table, presets};
+use porthole_export::{JsonObject, csv_line, csv_row, harmless_cell, value_text};
 use porthole_store::{QueryAnswer, SqlValue};
 use porthole_types::Timestamp;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cli;
 use crate::commands::units::moment;
@@ -49,24 +48,17 @@ impl OutputFormat {
             OutputFormat::Table => output::print_line(&in_words(columns, row)),
             OutputFormat::Csv => output::print_line(&csv_row(row)),
             OutputFormat::Json => {
-                let json = serde_json::to_string(&JsonRow { columns, row })?;
+                let json = serde_json::to_string(&JsonObject { columns, row })?;
                 output::print_line(&terminal::escaped_json(&json))
             }
         }
     }
 }
 
-/// Prints all rows as CSV. A reader that closes the pipe has enough of them; any other failure is an error.
+/// Prints all rows as CSV.
 fn print_csv(answer: &QueryAnswer) -> io::Result<()> {
     let head = csv_line(answer.columns.iter().map(|column| harmless_cell(column)));
-    let lines = std::iter::once(head).chain(answer.rows.iter().map(|row| csv_row(row)));
-    for line in lines {
-        match output::print_line(&line) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
-            written => written?,
-        }
-    }
-    Ok(())
+    output::print_lines(std::iter::once(head).chain(answer.rows.iter().map(|row| csv_row(row))))
 }
 
 /// A row as one line of names and values.
@@ -103,7 +95,7 @@ fn cell(column: &str, value: &SqlValue) -> String {
         SqlValue::Real(number) if *number != 0.0 && number.abs() < 0.001 => format!("{number:.2e}"),
         SqlValue::Real(number) => format!("{number:.3}"),
         SqlValue::Null => "–".to_owned(),
-        other => output::plain(&text(other)),
+        other => output::plain(&value_text(other)),
     }
 }
 
@@ -112,68 +104,8 @@ fn is_moment(column: &str) -> bool {
     column.ends_with("_at") || ["at", "lastvisited", "discovered", "not_before"].contains(&column)
 }
 
-/// Formats a value for programs.
-fn text(value: &SqlValue) -> String {
-    match value {
-        SqlValue::Null => String::new(),
-        SqlValue::Integer(number) => number.to_string(),
-        SqlValue::Real(number) => number.to_string(),
-        SqlValue::Text(text) => text.clone(),
-        SqlValue::Blob(bytes) => bytes.iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        }),
-    }
-}
-
-fn csv_row(row: &[SqlValue]) -> String {
-    let harmless = |value: &SqlValue| match value {
-        SqlValue::Text(text) => harmless_cell(text),
-        number => text(number),
-    };
-    csv_line(row.iter().map(harmless))
-}
-
-/// Text as a cell that no spreadsheet takes for a formula: one that would be gets a `'` in front, which spreadsheets
-/// hide. Line ends within a cell are those of this system.
-fn harmless_cell(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula { format!("'{text}") } else { text }
-}
-
-/// A line of CSV (RFC 4180), with the line ending of this system.
-fn csv_line(cells: impl Iterator<Item = String>) -> String {
-    let quoted = |cell: String| {
-        let needs_quotes = cell.contains([',', '"', '\n', '\r']);
-        if needs_quotes { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
-    };
-    cells.map(quoted).collect::<Vec<_>>().join(",")
-}
-
-fn objects(answer: &QueryAnswer) -> Vec<JsonRow<'_>> {
-    answer.rows.iter().map(|row| JsonRow { columns: &answer.columns, row }).collect()
-}
-
-/// A row as a JSON object, in column order.
-struct JsonRow<'a> {
-    columns: &'a [String],
-    row: &'a [SqlValue],
-}
-
-impl Serialize for JsonRow<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
-        for (column, value) in self.columns.iter().zip(self.row) {
-            match value {
-                SqlValue::Null => map.serialize_entry(column, &())?,
-                SqlValue::Integer(number) => map.serialize_entry(column, number)?,
-                SqlValue::Real(number) => map.serialize_entry(column, number)?,
-                other => map.serialize_entry(column, &text(other))?,
-            }
-        }
-        map.end()
-    }
+fn objects(answer: &QueryAnswer) -> Vec<JsonObject<'_, String>> {
+    answer.rows.iter().map(|row| JsonObject { columns: &answer.columns, row }).collect()
 }
 
 #[cfg(test)]
@@ -181,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_read_well_and_survive_csv() {
+    fn values_read_well() {
         for (column, value, shown) in [
             ("pages", SqlValue::Integer(12_345), "12345"),
             ("found_at", SqlValue::Integer(0), "1970-01-01 00:00:00 UTC"),
@@ -193,20 +125,5 @@ mod tests {
         ] {
             assert_eq!(cell(column, &value), shown);
         }
-        let row = [
-            SqlValue::Text("a \"b\", c\nd".into()),
-            SqlValue::Null,
-            SqlValue::Blob(vec![0, 255]),
-            SqlValue::Real(0.5),
-        ];
-        assert_eq!(csv_row(&row), "\"a \"\"b\"\", c\nd\",,00ff,0.5");
-        let row_of = |text: &str| csv_row(&[SqlValue::Text(text.into()), SqlValue::Integer(-3)]);
-        for formula in ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"] {
-            assert!(row_of(formula).trim_start_matches('"').starts_with('\''), "{formula:?}");
-        }
-        assert_eq!(row_of("a=b"), "a=b,-3", "numbers stay numbers");
-        let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
-        let json = serde_json::to_string(&JsonRow { columns: &columns, row: &row }).unwrap();
-        assert_eq!(json, r#"{"z":"a \"b\", c\nd","a":null,"m":"00ff","b":0.5}"#);
     }
 }

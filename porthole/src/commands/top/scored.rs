@@ -8,6 +8,7 @@ use porthole_topic::Taxonomy;
 use porthole_types::UrlId;
 use serde::Serialize;
 
+use super::{TopEntry, text};
 use crate::cli::TopWhat;
 use crate::output::{self, Paint};
 
@@ -29,6 +30,19 @@ pub(super) struct ScoredPage {
     /// The links that contribute most to the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Vec<ScoreReason>>,
+}
+
+impl TopEntry for ScoredPage {
+    const COLUMNS: &'static [&'static str] = &["score", "relevance", "topic", "title", "url"];
+
+    fn relevance(&self) -> f64 {
+        self.relevance
+    }
+
+    fn values(&self) -> Vec<SqlValue> {
+        let [topic, title, url] = [&self.topic, &self.title, &self.url].map(|cell| text(cell));
+        vec![SqlValue::Real(self.score), SqlValue::Real(self.relevance), topic, title, url]
+    }
 }
 
 /// A link that contributes to a score.

@@ -1,5 +1,5 @@
-//! Codes that are there before the page is, so that nothing has to be counted and two bytes can be written at once. They
-//! suit pages in the languages of western Europe; how well they suit a block is seen when it is written with them.
+//! Preset Huffman codes. Nothing has to be counted, and two bytes can be written at once. They fit pages in western
+//! European languages; whether they fit a block is known once it is written with them.
 
 use std::sync::LazyLock;
 
@@ -11,23 +11,23 @@ use super::matches::Sequence;
 use super::tables::{DISTANCES, END, LITERALS, Lengths, distance_extra};
 use super::window::{BLOCK, Window};
 
-/// Made once for all who pack.
-pub(crate) static READY: LazyLock<Ready> = LazyLock::new(Ready::new);
+/// Computed once, shared by all compressors.
+pub(crate) static PRESET: LazyLock<PresetCodes> = LazyLock::new(PresetCodes::new);
 
-/// The codes by what they stand for.
-pub(crate) struct Ready {
+/// The preset codes, by what they encode.
+pub(crate) struct PresetCodes {
     head: Head,
-    /// Of two bytes, the first one in the low bits.
+    /// Codes of two bytes, the first one in the low bits of the index.
     pairs: Box<[Bits; 1 << 16]>,
     bytes: [Bits; 256],
-    /// With the bits that follow them.
+    /// By match length, including the extra bits.
     lengths: [Bits; 512],
     distances: [Bits; 32],
     end: Bits,
 }
 
-/// Lengths of the codes for bytes: what is left for bytes between the copies in pages of the recorded webs and of the
-/// synthetic one.
+/// Lengths of the codes for bytes. They follow the frequencies of literals in pages of the recorded webs and of the
+/// synthetic web.
 const BYTES: &[(u8, &[u8])] = &[
     (3, b" "),
     (4, b"aet"),
@@ -39,27 +39,27 @@ const BYTES: &[(u8, &[u8])] = &[
     (10, b"\t&()JKVY_jq"),
     (11, b"#QXZz"),
 ];
-/// All other bytes. Two pairs of the longest have room between two flushes.
-const LONGEST_CODE: u8 = 12;
-/// From the end of a block on, by length.
-const FROM_END: [u8; LITERALS - END] = [
+/// Length of the codes of all other bytes. Two pairs of these fit between two flushes.
+const MAX_CODE: u8 = 12;
+/// Lengths of the codes for the end of a block and for match lengths.
+const END_AND_LENGTHS: [u8; LITERALS - END] = [
     12, 12, 12, 12, 12, 12, 8, 7, 7, 7, 8, 8, 8, 9, 10, 10, 11, 10, 10, 11, 12, 12, 12, 12, 12, 12, 12, 12,
     12, 12,
 ];
-const OF_DISTANCES: [u8; DISTANCES] =
+const DISTANCE_LENGTHS: [u8; DISTANCES] =
     [9, 9, 9, 9, 9, 9, 8, 7, 6, 6, 5, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 4, 5, 4, 5, 5, 5, 5, 7];
 
-/// A block is short if the bytes and the copies in it take no more bits than this in the mean. Pages that the codes suit take
-/// about five a byte.
-const BITS_A_BYTE: u64 = 6;
-const BITS_A_COPY: u64 = 24;
+/// The preset codes fit a block if its literals and copies take at most this many bits on average. Pages in the
+/// languages that they were made for take about five bits a byte.
+const BITS_PER_BYTE: u64 = 6;
+const BITS_PER_COPY: u64 = 24;
 
-/// By how many of three bytes are wanted: whether a pair is, and whether a single one is.
+/// Masks by the number of remaining bytes, 0 to 3: whether a pair is written, and whether a single byte is.
 static PAIR: [u32; 4] = [0, 0, !0, !0];
 static SINGLE: [u32; 4] = [0, !0, 0, !0];
 
-impl Ready {
-    fn new() -> Ready {
+impl PresetCodes {
+    fn new() -> PresetCodes {
         let lengths = lengths();
         let mut literals = [Bits::default(); LITERALS + 2];
         codes(&lengths.literals, &mut literals);
@@ -71,9 +71,9 @@ impl Ready {
             first.and_then(second)
         };
         let pairs: Box<[Bits]> = (0..=u16::MAX).map(pair).collect();
-        Ready {
+        PresetCodes {
             head: Head::of(&lengths),
-            pairs: pairs.try_into().expect("one for all pairs"),
+            pairs: pairs.try_into().expect("one code for each pair"),
             bytes,
             lengths: length_codes(&literals),
             distances,
@@ -81,7 +81,7 @@ impl Ready {
         }
     }
 
-    /// Writes the block in a window, which `sequences` describe, and says whether it became short.
+    /// Writes the block in the window, which `sequences` describe. Returns whether the codes fit it.
     pub(crate) fn write<'a>(
         &self,
         mut out: BitWriter<'a>,
@@ -119,9 +119,9 @@ impl Ready {
         }
         out.write(self.end);
         let bytes = (at - BLOCK - copied) as u64;
-        let most = BITS_A_BYTE * bytes + BITS_A_COPY * sequences.len() as u64;
-        let is_short = out.position() - begin <= most;
-        (out, is_short)
+        let most = BITS_PER_BYTE * bytes + BITS_PER_COPY * sequences.len() as u64;
+        let is_fit = out.position() - begin <= most;
+        (out, is_fit)
     }
 
     #[inline(always)]
@@ -132,12 +132,12 @@ impl Ready {
 
 fn lengths() -> Lengths {
     let mut literals = [0; LITERALS + 2];
-    literals[..END].fill(LONGEST_CODE);
+    literals[..END].fill(MAX_CODE);
     for (length, bytes) in BYTES {
         bytes.iter().for_each(|byte| literals[usize::from(*byte)] = *length);
     }
-    literals[END..LITERALS].copy_from_slice(&FROM_END);
-    Lengths { literals, distances: OF_DISTANCES }
+    literals[END..LITERALS].copy_from_slice(&END_AND_LENGTHS);
+    Lengths { literals, distances: DISTANCE_LENGTHS }
 }
 
 #[cfg(test)]
@@ -151,9 +151,9 @@ mod tests {
             let taken: f64 = lengths.iter().map(|length| 0.5f64.powi(i32::from(*length))).sum();
             assert_eq!(taken, 1.0);
         }
-        assert!(literals.iter().all(|length| *length <= LONGEST_CODE));
-        // With seven bits that are left: two pairs; three bytes and a length; a distance.
-        let [literal, distance] = [LONGEST_CODE, *distances.iter().max().unwrap()].map(u32::from);
+        assert!(literals.iter().all(|length| *length <= MAX_CODE));
+        // Seven bits may remain from the last flush. Then: two pairs; or three bytes and a length; or a distance.
+        let [literal, distance] = [MAX_CODE, *distances.iter().max().unwrap()].map(u32::from);
         for bits in [4 * literal, 3 * literal + literal + 5, distance + 13] {
             assert!(7 + bits <= 64, "{bits}");
         }

@@ -1,10 +1,11 @@
-//! Lists of `url<TAB>topic`: the simplest format for examples, and for the labels of a WARC file's pages.
+//! Lists with an example a line: `url<TAB>topic`, the simplest format for examples and for the labels of a WARC file's
+//! pages, and JSON objects, as `porthole export jsonl` writes them.
 
 use std::io::{BufRead, Read};
 
 use porthole_page::steps;
 
-use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, shown, url};
+use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, shown, tidy, url};
 
 /// Examples from lines of `url<TAB>topic`.
 ///
@@ -13,23 +14,44 @@ use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, sho
 ///
 /// A line without a tab or longer than 64 KiB is an error for the whole file. Skipped with a problem: lines without an
 /// http or https URL, lines that are not UTF-8, and topics without a name or with an invalid name.
-pub fn tsv<R: BufRead>(reader: R) -> Tsv<R> {
-    Tsv { reader, bytes: Vec::new(), line: 0, is_over: false }
+pub fn tsv<R: BufRead>(reader: R) -> ExampleLines<R> {
+    ExampleLines { reader, format: LineFormat::Tsv, bytes: Vec::new(), line: 0, is_over: false }
 }
 
-/// Iterator of [`tsv`].
+/// Examples from lines of JSON: objects with a `url`, a `topic` such as `/Recreation/Cycling`, and a `title` if there is
+/// one; other names are ignored. Otherwise like [`tsv`]: a line that is not a JSON object is an error for the whole file.
+pub fn jsonl<R: BufRead>(reader: R) -> ExampleLines<R> {
+    ExampleLines { format: LineFormat::Json, ..tsv(reader) }
+}
+
+/// Iterator of [`tsv`] and [`jsonl`].
 #[derive(Debug)]
-pub struct Tsv<R> {
+pub struct ExampleLines<R> {
     reader: R,
+    format: LineFormat,
     bytes: Vec<u8>,
     line: u64,
     is_over: bool,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum LineFormat {
+    Tsv,
+    Json,
+}
+
+/// An example as JSON.
+#[derive(serde::Deserialize)]
+struct JsonExample {
+    url: String,
+    topic: Option<String>,
+    title: Option<String>,
+}
+
 /// Maximum length of a line in bytes.
 const LONGEST_LINE: usize = 1 << 16;
 
-impl<R: BufRead> Iterator for Tsv<R> {
+impl<R: BufRead> Iterator for ExampleLines<R> {
     type Item = Result<ImportEntry<ImportedExample>, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -49,7 +71,7 @@ impl<R: BufRead> Iterator for Tsv<R> {
     }
 }
 
-impl<R: BufRead> Tsv<R> {
+impl<R: BufRead> ExampleLines<R> {
     /// Reads a line; returns false at the end.
     fn read_line(&mut self) -> Result<bool, ImportError> {
         self.line += 1;
@@ -76,15 +98,32 @@ impl<R: BufRead> Tsv<R> {
         if bytes.is_empty() || bytes.trim_ascii_start().starts_with(b"#") {
             return None;
         }
-        if !self.bytes.contains(&b'\t') {
-            let line = shown(&String::from_utf8_lossy(bytes));
-            return Some(Err(self.broken(format!("no tab in {line}: each line has to be url<TAB>topic"))));
-        }
-        let found = match str::from_utf8(bytes) {
-            Ok(text) => found(text, self.line),
-            Err(_) => Err(ImportProblem::new(self.line, "not UTF-8")),
+        let found = match self.format {
+            LineFormat::Tsv => self.columns_entry(bytes),
+            LineFormat::Json => self.json_entry(bytes),
         };
-        Some(Ok(found.map_or_else(ImportEntry::Problem, ImportEntry::Found)))
+        Some(found.map(|found| found.map_or_else(ImportEntry::Problem, ImportEntry::Found)))
+    }
+
+    fn columns_entry(&self, line: &[u8]) -> Result<Result<ImportedExample, ImportProblem>, ImportError> {
+        if !self.bytes.contains(&b'\t') {
+            let line = shown(&String::from_utf8_lossy(line));
+            return Err(self.broken(format!("no tab in {line}: each line has to be url<TAB>topic")));
+        }
+        let Ok(text) = str::from_utf8(line) else {
+            return Ok(Err(ImportProblem::new(self.line, "not UTF-8")));
+        };
+        let mut columns = text.split('\t').map(str::trim);
+        let (page, topic) = (columns.next().unwrap_or(""), columns.next().unwrap_or(""));
+        Ok(found(page, topic, String::new(), self.line))
+    }
+
+    fn json_entry(&self, line: &[u8]) -> Result<Result<ImportedExample, ImportProblem>, ImportError> {
+        let example: JsonExample = serde_json::from_slice(line).map_err(|error| {
+            self.broken(format!("{error}: each line has to be a JSON object with a url and a topic"))
+        })?;
+        let (topic, title) = (example.topic.unwrap_or_default(), example.title.unwrap_or_default());
+        Ok(found(&example.url, &topic, tidy(&title), self.line))
     }
 
     fn broken(&self, what: String) -> ImportError {
@@ -92,9 +131,7 @@ impl<R: BufRead> Tsv<R> {
     }
 }
 
-fn found(line: &str, number: u64) -> Result<ImportedExample, ImportProblem> {
-    let mut columns = line.split('\t').map(str::trim);
-    let (page, written) = (columns.next().unwrap_or(""), columns.next().unwrap_or(""));
+fn found(page: &str, written: &str, title: String, number: u64) -> Result<ImportedExample, ImportProblem> {
     let url = url(page, number)?;
     if written.is_empty() {
         return Err(ImportProblem::new(number, format!("no topic for {}", shown(page))));
@@ -106,5 +143,5 @@ fn found(line: &str, number: u64) -> Result<ImportedExample, ImportProblem> {
     }
     let path = names::TopicPath::of(names)
         .ok_or_else(|| ImportProblem::new(number, names::too_deep_message(written)))?;
-    Ok(ImportedExample { url, topic: path.topic(), title: String::new() })
+    Ok(ImportedExample { url, topic: path.topic(), title })
 }

@@ -1,0 +1,185 @@
+//! Answers searches from the full-text index.
+//!
+//! The score of a page is `(T + A) (1 + R + S)`: T is the BM25 of its title and text, where a word in the title counts
+//! [`TITLE`] times, A [`ANCHORS`] times that of the anchor texts of the links to it, R [`RELEVANCE`] times its relevance,
+//! and S [`AUTHORITY`] times the square root of its authority score as a share of the highest one.
+
+use std::collections::BTreeMap;
+
+use porthole_types::TopicId;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+
+use super::text_index::{self, SEPARATOR, spaced};
+use crate::Result;
+use crate::search::{FoundPage, MARK_END, MARK_START, SearchAnswer, SearchRequest};
+
+/// Weight of a word in the title; one in the text has 1.
+const TITLE: f64 = 10.0;
+/// Weights, see above.
+const ANCHORS: f64 = 1.0;
+const RELEVANCE: f64 = 0.3;
+const AUTHORITY: f64 = 0.3;
+/// Candidates by text and by anchor texts, of which the best by score are shown.
+const CANDIDATES: usize = 100;
+/// Words of a snippet.
+const SNIPPET_WORDS: i64 = 32;
+
+/// The answer to a search on a connection with the readers' database attached as `readers`.
+pub(super) fn answer(db: &Connection, request: &SearchRequest) -> Result<SearchAnswer> {
+    let index = text_index::state(db, db, "readers.")?;
+    let phrases: Vec<String> = request.words.iter().filter_map(|word| quoted(word)).collect();
+    if phrases.is_empty() {
+        return Ok(SearchAnswer { index, ..SearchAnswer::default() });
+    }
+    let pages = found(db, request, &phrases.join(" AND "))?;
+    if !pages.is_empty() || phrases.len() == 1 {
+        return Ok(SearchAnswer { pages, has_some_words_only: false, index });
+    }
+    let pages = found(db, request, &phrases.join(" OR "))?;
+    Ok(SearchAnswer { has_some_words_only: !pages.is_empty(), pages, index })
+}
+
+/// A word or phrase in the syntax of FTS5, in which everything between quotes is text; `None` if there is nothing to find.
+fn quoted(word: &str) -> Option<String> {
+    let word: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let has_text = word.contains(char::is_alphanumeric);
+    has_text.then(|| format!("\"{}\"", spaced(&word).replace('"', "\"\"")))
+}
+
+/// The best pages for a query in the syntax of FTS5.
+fn found(db: &Connection, request: &SearchRequest, query: &str) -> Result<Vec<FoundPage>> {
+    // By row: the scores of the text and of the anchor texts.
+    let mut scores: BTreeMap<i64, f64> = BTreeMap::new();
+    let text = format!("bm25(page_text, {TITLE:.1}, 1.0)");
+    for (table, rank, weight) in
+        [("page_text", text.as_str(), 1.0), ("page_anchor", "bm25(page_anchor)", ANCHORS)]
+    {
+        for (row, score) in candidates(db, request, query, (table, rank))? {
+            *scores.entry(row).or_default() += weight * score;
+        }
+    }
+    let highest: f64 =
+        db.query_row("select max(score) from auth", [], |row| row.get::<_, Option<f64>>(0))?.unwrap_or(0.0);
+    let mut pages = Vec::with_capacity(scores.len());
+    for (row, score) in scores {
+        if let Some(page) = page(db, row, score, highest)? {
+            pages.push((row, page));
+        }
+    }
+    pages.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
+    pages.truncate(request.limit);
+    for (row, page) in &mut pages {
+        page.snippet = snippet(db, *row, query)?;
+    }
+    Ok(pages.into_iter().map(|(_, page)| page).collect())
+}
+
+/// The best rows of one table of the index that the filters let through, with positive scores.
+fn candidates(
+    db: &Connection,
+    request: &SearchRequest,
+    query: &str,
+    (table, rank): (&str, &str),
+) -> Result<Vec<(i64, f64)>> {
+    let mut values = vec![Value::Text(query.to_owned())];
+    let mut filters = String::new();
+    let mut filter = |sql: &str, more: Vec<Value>| {
+        filters.push_str(" and ");
+        filters.push_str(sql);
+        values.extend(more);
+    };
+    if request.min_relevance > 0.0 {
+        filter("crawl.kcid is not null and crawl.relevance >= ?", vec![request.min_relevance.into()]);
+    }
+    if !request.topics.is_empty() {
+        let marks = vec!["?"; request.topics.len()].join(", ");
+        let topics = request.topics.iter().map(|topic| i64::from(topic.0).into()).collect();
+        filter(&format!("crawl.kcid in ({marks})"), topics);
+    }
+    if let Some(site) = &request.site {
+        let site = site.to_ascii_lowercase();
+        filter(
+            "crawl.sid in (select sid from site where host = ? or substr(host, -length(?) - 1) = '.' || ?)",
+            vec![site.clone().into(), site.clone().into(), site.into()],
+        );
+    }
+    if let Some(language) = &request.language {
+        filter("crawl.language = ?", vec![language.to_ascii_lowercase().into()]);
+    }
+    let join = if filters.is_empty() { "" } else { "cross join crawl on crawl.rowid = found.rowid" };
+    let limit = CANDIDATES.max(request.limit);
+    let sql = format!(
+        "select found.rowid, -found.score from
+             (select rowid, {rank} as score from readers.{table} where {table} match ?) as found {join}
+         where 1{filters} order by found.score limit {limit}"
+    );
+    let mut read = db.prepare(&sql)?;
+    let rows = read.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A page by its row, with the score of its words.
+fn page(db: &Connection, row: i64, words: f64, highest: f64) -> Result<Option<FoundPage>> {
+    let mut read = db.prepare_cached(
+        "select url, title, relevance, kcid, language,
+                coalesce((select score from auth where auth.oid = crawl.oid), 0.0)
+         from crawl where rowid = ?1",
+    )?;
+    let found = read.query_row([row], |row| {
+        let topic: Option<u16> = row.get(3)?;
+        let relevance = if topic.is_some() { row.get::<_, f64>(2)? } else { 0.0 };
+        let authority: f64 = if highest > 0.0 { row.get::<_, f64>(5)? / highest } else { 0.0 };
+        let score = words * (1.0 + RELEVANCE * relevance + AUTHORITY * authority.max(0.0).sqrt());
+        Ok(FoundPage {
+            url: row.get(0)?,
+            title: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
+            snippet: String::new(),
+            score,
+            relevance,
+            topic: topic.map(TopicId),
+            authority,
+            language: row.get::<_, Option<String>>(4)?.unwrap_or_default(),
+        })
+    });
+    Ok(found.optional()?)
+}
+
+/// The part of a page's text with most words of the query; its beginning if the words are only in anchor texts.
+fn snippet(db: &Connection, row: i64, query: &str) -> Result<String> {
+    let mut read = db.prepare_cached(
+        "select snippet(page_text, 1, ?3, ?4, '…', ?5) from readers.page_text where page_text match ?1 and rowid = ?2",
+    )?;
+    let marks = (MARK_START.to_string(), MARK_END.to_string());
+    let found: Option<String> = read
+        .query_row(rusqlite::params![query, row, marks.0, marks.1, SNIPPET_WORDS], |row| row.get(0))
+        .optional()?;
+    let text = match found {
+        Some(found) => found,
+        None => {
+            let sql = "select substr(body, 1, 240) from readers.page_text where rowid = ?1";
+            db.query_row(sql, [row], |row| row.get(0)).optional()?.unwrap_or_default()
+        }
+    };
+    Ok(text.chars().filter(|&c| c != SEPARATOR).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_text_and_never_syntax() {
+        for (word, expected) in [
+            ("owl", Some("\"owl\"")),
+            ("say \"hi\"", Some("\"say \"\"hi\"\"\"")),
+            ("a* OR b:c NEAR(", Some("\"a* OR b:c NEAR(\"")),
+            ("x\0y", Some("\"x y\"")),
+            ("!!!", None),
+            ("", None),
+            ("\u{6771}\u{4eac}", Some("\"\u{6771}\u{200b}\u{4eac}\"")),
+        ] {
+            assert_eq!(quoted(word).as_deref(), expected, "for {word:?}");
+        }
+    }
+}

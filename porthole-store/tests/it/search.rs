@@ -1,0 +1,271 @@
+//! The full-text index: filled behind the crawl, searched, and part of SQL.
+
+use porthole_store::{
+    DistilledScores, FoundPage, QueryLimits, SearchRequest, SqlValue, SqliteReader, SqliteStore, Store,
+    StoreReader, TextIndex, WorkspaceWriter,
+};
+use porthole_types::{LinkRow, Outcome, PageResult, TopicId};
+
+use crate::web::{Place, commit, failure, link, new_url, oid, page, url, with_outcome};
+
+/// Adds everything that is new, with texts by the numbers of the pages.
+fn fill(place: &Place, texts: &[(u64, &str)]) {
+    let mut index = TextIndex::open(place.path()).unwrap();
+    while index.add_anchors().unwrap() > 0 {}
+    while let Some(batch) = index.next_pages(2).unwrap() {
+        let text = |of: &str| {
+            texts.iter().find(|(number, _)| url(*number).as_str() == of).map(|(_, text)| text.to_string())
+        };
+        let texts: Vec<Option<String>> = batch.pages.iter().map(|page| text(&page.url)).collect();
+        index.add_pages(&batch, &texts).unwrap();
+    }
+}
+
+fn titled(number: u64, title: &str, relevance: f64, links: Vec<LinkRow>) -> PageResult {
+    PageResult { title: title.into(), ..page(number, relevance, links) }
+}
+
+fn anchored(number: u64, anchor: &str) -> LinkRow {
+    LinkRow { anchor: Some(anchor.into()), ..link(number, 0.5, 0.5) }
+}
+
+/// Three pages: owls, larks, and one that says nothing of itself but is linked as "birds of prey".
+fn birds(place: &Place) -> SqliteStore {
+    let mut store = place.open();
+    store.add(&[1, 2, 3, 4].map(|number| new_url(number, 0.5, 0.5))).unwrap();
+    let results = [
+        titled(1, "Snowy owl", 0.9, vec![anchored(3, "birds of prey"), anchored(2, "the lark")]),
+        titled(2, "Larks", 0.2, vec![anchored(3, "birds of prey"), anchored(1, "white owls")]),
+        titled(3, "Page", 0.5, Vec::new()),
+        with_outcome(4, Outcome::Dead(failure(porthole_types::FailureKind::Dns))),
+    ];
+    commit(&mut store, &results);
+    store
+}
+
+const TEXTS: &[(u64, &str)] = &[
+    (1, "The snowy owl lives in the tundra.\nIt hunts lemmings by day and by night."),
+    (2, "A lark sings in flight. An owl hunts larks."),
+    (3, "Nothing here."),
+];
+
+fn request(words: &[&str]) -> SearchRequest {
+    let words = words.iter().map(|word| (*word).to_owned()).collect();
+    SearchRequest { words, limit: 10, ..SearchRequest::default() }
+}
+
+fn found(place: &Place, request: &SearchRequest) -> Vec<FoundPage> {
+    SqliteReader::open(place.path()).unwrap().search(request).unwrap().expect("an index").pages
+}
+
+fn numbers(place: &Place, request: &SearchRequest) -> Vec<u64> {
+    let number = |page: &FoundPage| (0..30).find(|&number| url(number).as_str() == page.url).unwrap();
+    found(place, request).iter().map(number).collect()
+}
+
+#[test]
+fn words_phrases_and_anchor_texts_find_pages() {
+    let place = Place::new();
+    let _store = birds(&place);
+    fill(&place, TEXTS);
+    for (words, expected) in [
+        (&["owl"][..], &[1, 2][..]),
+        (&["OWLS"], &[1, 2]),
+        (&["owl", "lark"], &[2]),
+        (&["lives in the tundra"], &[1]),
+        (&["tundra the in"], &[]),
+        (&["birds of prey"], &[3]),
+        (&["white"], &[1]),
+        (&["hunting"], &[2, 1]),
+        (&["penguin"], &[]),
+        // No page has both, so that those with one of them are shown.
+        (&["tundra", "penguin"], &[1]),
+    ] {
+        assert_eq!(numbers(&place, &request(words)), expected, "for {words:?}");
+    }
+}
+
+#[test]
+fn anything_can_be_typed() {
+    let place = Place::new();
+    let _store = birds(&place);
+    fill(&place, TEXTS);
+    for odd in [
+        "\"",
+        "'",
+        "owl\"",
+        "owl*",
+        "title:owl",
+        "NEAR(owl",
+        "owl AND",
+        "(",
+        "-owl",
+        "^owl",
+        "{a b}:c",
+        "\0",
+        "%",
+        "AND",
+    ] {
+        found(&place, &request(&[odd]));
+        found(&place, &request(&["owl", odd]));
+    }
+    assert_eq!(numbers(&place, &request(&["title:owl"])), [0; 0], "columns cannot be named");
+}
+
+#[test]
+fn filters_and_snippets() {
+    let place = Place::new();
+    let _store = birds(&place);
+    fill(&place, TEXTS);
+    let owl = request(&["owl"]);
+    for (filtered, expected) in [
+        (SearchRequest { min_relevance: 0.5, ..owl.clone() }, &[1][..]),
+        (SearchRequest { topics: vec![TopicId(7)], ..owl.clone() }, &[1, 2]),
+        (SearchRequest { topics: vec![TopicId(8)], ..owl.clone() }, &[]),
+        (SearchRequest { site: Some("site0.test".into()), ..owl.clone() }, &[1, 2]),
+        (SearchRequest { site: Some("TEST".into()), ..owl.clone() }, &[1, 2]),
+        (SearchRequest { site: Some("ite0.test".into()), ..owl.clone() }, &[]),
+        (SearchRequest { language: Some("en".into()), ..owl.clone() }, &[1, 2]),
+        (SearchRequest { language: Some("de".into()), ..owl.clone() }, &[]),
+        (SearchRequest { limit: 1, ..owl.clone() }, &[1]),
+    ] {
+        assert_eq!(numbers(&place, &filtered), expected, "for {filtered:?}");
+    }
+    let pages = found(&place, &owl);
+    assert_eq!(
+        pages[0].snippet,
+        "The snowy \u{2}owl\u{3} lives in the tundra. It hunts lemmings by day and by night."
+    );
+    assert_eq!((pages[0].relevance, pages[0].topic), (0.9, Some(TopicId(7))));
+    assert_eq!(found(&place, &request(&["prey"]))[0].snippet, "Nothing here.");
+}
+
+#[test]
+fn relevance_and_authority_decide_between_equal_texts() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.add(&[1, 2, 3].map(|number| new_url(number, 0.5, 0.5))).unwrap();
+    commit(&mut store, &[1, 2, 3].map(|number| titled(number, "Owl", 0.1 * number as f64, Vec::new())));
+    let same = [1, 2, 3].map(|number| (number, "all about owls"));
+    fill(&place, &same);
+    assert_eq!(numbers(&place, &request(&["owl"])), [3, 2, 1]);
+    store
+        .set_scores(&DistilledScores { auth: &[(oid(1), 0.5), (oid(3), 0.01)], ..DistilledScores::default() })
+        .unwrap();
+    assert_eq!(numbers(&place, &request(&["owl"])), [1, 3, 2]);
+    // (T + A) (1 + 0.3 R + 0.3 sqrt(S)), where only the words are the same.
+    let pages = found(&place, &request(&["owl"]));
+    let words = |page: &FoundPage| page.score / (1.0 + 0.3 * page.relevance + 0.3 * page.authority.sqrt());
+    assert!((words(&pages[0]) - words(&pages[1])).abs() < 1e-9);
+    assert!((pages[1].authority - 0.02).abs() < 1e-9);
+}
+
+#[test]
+fn text_in_chinese_is_found_by_any_part_of_it() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.5, 0.5)]).unwrap();
+    commit(&mut store, &[page(1, 0.5, Vec::new()), page(2, 0.5, Vec::new())]);
+    fill(&place, &[(1, "我住在東京都。Tokyo"), (2, "京都很美")]);
+    assert_eq!(numbers(&place, &request(&["東京"])), [1]);
+    assert_eq!(numbers(&place, &request(&["tokyo"])), [1]);
+    let mut both = numbers(&place, &request(&["京都"]));
+    both.sort_unstable();
+    assert_eq!(both, [1, 2]);
+    assert_eq!(found(&place, &request(&["東京"]))[0].snippet, "我住在\u{2}東京\u{3}都。Tokyo");
+}
+
+#[test]
+fn the_index_follows_the_crawl() {
+    let place = Place::new();
+    let mut store = birds(&place);
+    let reader = SqliteReader::open(place.path()).unwrap();
+    assert_eq!(reader.index_state().unwrap(), None);
+    fill(&place, TEXTS);
+    let state = reader.index_state().unwrap().unwrap();
+    assert_eq!((state.indexed, state.without_text, state.behind, state.links_behind), (3, 0, 0, 0));
+
+    store.add(&[new_url(5, 0.5, 0.5)]).unwrap();
+    commit(&mut store, &[titled(5, "Eagles", 0.5, vec![anchored(2, "songbirds")])]);
+    let state = reader.index_state().unwrap().unwrap();
+    assert_eq!((state.indexed, state.behind, state.links_behind), (3, 1, 1));
+    assert_eq!(numbers(&place, &request(&["songbirds"])), [0; 0]);
+    // Not in the archive: found by its title.
+    fill(&place, &[]);
+    assert_eq!(numbers(&place, &request(&["songbirds"])), [2], "a link to a page that was indexed before");
+    assert_eq!(numbers(&place, &request(&["eagle"])), [5]);
+    assert_eq!(reader.index_state().unwrap().unwrap().without_text, 1);
+
+    // A page that is fetched again is indexed again, and found once.
+    store.queue_again(&[oid(1)]).unwrap();
+    commit(&mut store, &[PageResult { seq: 20, ..titled(1, "Barn owl", 0.9, Vec::new()) }]);
+    fill(&place, &[(1, "The barn owl lives in barns.")]);
+    assert_eq!(numbers(&place, &request(&["snowy"])), [0; 0]);
+    assert_eq!(numbers(&place, &request(&["barn owl"])), [1]);
+    assert_eq!(numbers(&place, &request(&["white"])), [1], "anchor texts stay");
+}
+
+#[test]
+fn the_index_of_another_crawl_is_rebuilt() {
+    let place = Place::new();
+    drop(birds(&place));
+    fill(&place, TEXTS);
+    for name in ["porthole.db", "porthole.db-wal", "porthole.db-shm"] {
+        let _ = std::fs::remove_file(place.folder.path().join(name));
+    }
+    let mut store = place.open();
+    store.add(&[new_url(7, 0.5, 0.5)]).unwrap();
+    commit(&mut store, &[PageResult { seq: 4, ..titled(7, "Cats", 0.5, Vec::new()) }]);
+    fill(&place, &[(7, "all about cats")]);
+    assert_eq!(numbers(&place, &request(&["owl"])), [0; 0]);
+    assert_eq!(numbers(&place, &request(&["cat"])), [7]);
+}
+
+#[test]
+fn sql_joins_words_with_topics_scores_and_links() {
+    let place = Place::new();
+    let _store = birds(&place);
+    let reader = SqliteReader::open(place.path()).unwrap();
+    fill(&place, TEXTS);
+    let answer = |sql: &str| {
+        reader.sql(sql, &QueryLimits::default()).unwrap_or_else(|error| panic!("{sql}: {error}")).rows
+    };
+    let rows = answer(
+        "select crawl.title, snippet(page_text, 1, '<', '>', '…', 5), -bm25(page_text) > 0,
+                (select count(*) from edge where edge.dst = crawl.rowid)
+         from page_text join crawl on crawl.rowid = page_text.rowid where page_text match 'tundra'",
+    );
+    let text = |text: &str| SqlValue::Text(text.into());
+    assert_eq!(
+        rows,
+        [[
+            text("Snowy owl"),
+            text("…in the <tundra>. It hunts…"),
+            SqlValue::Integer(1),
+            SqlValue::Integer(1)
+        ]]
+    );
+    let rows = answer("select rowid from page_anchor where page_anchor match '\"birds of prey\"'");
+    assert_eq!(rows.len(), 1);
+    for sql in [
+        "insert into page_text(page_text) values ('optimize')",
+        "delete from page_text",
+        "insert into page_text(title) values ('x')",
+        "create virtual table temp.v using fts5vocab(page_text, row)",
+        "drop table page_text",
+        "attach database 'x' as y",
+    ] {
+        assert!(reader.sql(sql, &QueryLimits::default()).is_err(), "{sql}");
+    }
+    assert_eq!(numbers(&place, &request(&["owl"])), [1, 2], "nothing was changed");
+}
+
+#[test]
+fn the_crawl_does_not_notice_the_index() {
+    let place = Place::new();
+    let mut store = birds(&place);
+    assert!(!store.follow_changes().unwrap());
+    fill(&place, TEXTS);
+    found(&place, &request(&["owl"]));
+    assert!(!store.follow_changes().unwrap());
+}
