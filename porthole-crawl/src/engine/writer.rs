@@ -456,8 +456,13 @@ impl Writer<'_> {
             return Ok(Some(Stop::Limit));
         }
         // A polite crawl waits for retries, for resting sites, and for pages that are due later.
-        Ok(match self.next_due()? {
-            Some(_) if self.run.is_polite || self.waits_for_visits() => None,
+        let due = self.next_due()?;
+        let waits = self.run.is_polite || self.waits_for_visits();
+        if let (Some(due), true) = (due, waits) {
+            self.say_nothing_is_due(due);
+        }
+        Ok(match due {
+            Some(_) if waits => None,
             Some(due) => Some(Stop::Waiting(due)),
             None => Some(Stop::Exhausted),
         })

@@ -15,6 +15,7 @@ use porthole_crawl::{
     Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Policy, Store, StoreReader, WorkspaceWriter};
+use porthole_strategy::Selection;
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
 use porthole_types::CanonicalUrl;
@@ -123,6 +124,10 @@ fn prepare(
     store: Box<dyn Store>,
     focus: Focus,
 ) -> anyhow::Result<Crawl<'static>> {
+    if arguments.maintain.is_some() && focus.strategy.discipline().selection == Selection::Own {
+        let why = "chooses its pages itself and visits none again; use another --strategy with --maintain";
+        return Err(misuse(format!("{} {why}", focus.strategy.name())));
+    }
     let mut crawl = visit(workspace, arguments, store)?.focused(focus).truncating(arguments.truncate);
     let distill = &workspace.settings.distill;
     if !arguments.no_hubs && (arguments.hubs || distill.during_crawl.unwrap_or(true)) {

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use porthole_store::{Batch, DuePages};
 use porthole_types::{
@@ -41,6 +42,8 @@ pub(crate) struct Upkeep {
     began: Timestamp,
     /// All pages were visited.
     is_round_over: bool,
+    /// The observer knows that nothing is due.
+    is_waiting: bool,
 }
 
 impl Upkeep {
@@ -54,6 +57,7 @@ impl Upkeep {
             left: 0,
             began: Timestamp(0),
             is_round_over: false,
+            is_waiting: false,
         }
     }
 
@@ -141,6 +145,9 @@ impl Writer<'_> {
             upkeep.next_portion = self.next_seq.saturating_add(fetches);
         }
         upkeep.queued.extend(&again);
+        if std::mem::take(&mut upkeep.is_waiting) {
+            self.run.held_up.push(None);
+        }
         let next = upkeep.next_portion.to_string();
         let settings = [(NEXT_PORTION, next.as_str()), (LEFT, "0")];
         self.store.commit(&Batch { again: &again, settings: &settings, ..Batch::default() })?;
@@ -192,6 +199,18 @@ impl Writer<'_> {
         Ok(self.store.next_due().into_iter().chain(visit).min())
     }
 
+    /// Has the observer told once that nothing is due for a while.
+    pub(super) fn say_nothing_is_due(&mut self, due: Timestamp) {
+        const A_WHILE: Duration = Duration::from_secs(10);
+        let wait = due.since(self.clock.now());
+        if let Some(upkeep) = self.upkeep.as_mut().filter(|upkeep| upkeep.is_scheduled())
+            && wait > A_WHILE
+            && !std::mem::replace(&mut upkeep.is_waiting, true)
+        {
+            self.run.held_up.push(Some(format!("nothing is due for {}; waiting", in_words(wait))));
+        }
+    }
+
     /// Whether the crawl follows a schedule, and somebody can stop it while it waits.
     pub(super) fn waits_for_visits(&self) -> bool {
         self.run.may_pause && self.upkeep.as_ref().is_some_and(Upkeep::is_scheduled)
@@ -226,4 +245,14 @@ fn change(work: &Work, result: &PageResult) -> Option<PageChange> {
         },
         Outcome::Dead(_) | Outcome::Skipped(_) => PageChange::Unknown,
     })
+}
+
+/// A duration in the largest unit of which there are two.
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} minutes", seconds / 60),
+        seconds @ 7_200..172_800 => format!("{} hours", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
 }
