@@ -19,9 +19,7 @@ test: toolchain warcio
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
-	$(CARGO) clippy -p porthole --features parquet --locked -- -D warnings
 	WARCIO="$$(ls $(CURDIR)/$(VENV)/bin/warcio 2>/dev/null)" $(CARGO) test --workspace --locked
-	$(CARGO) test -p porthole-export --features parquet --test it --locked parquet
 
 bench: toolchain
 	$(CARGO) bench -p porthole-page

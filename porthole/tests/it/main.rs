@@ -10,6 +10,7 @@ mod crawl;
 mod distill;
 mod ending;
 mod export;
+mod guide;
 mod lab;
 mod languages;
 mod names;
