@@ -10,6 +10,7 @@
 mod archive;
 mod cdxj;
 mod checkpoint;
+mod document;
 mod error;
 mod graph;
 mod output;
@@ -26,6 +27,7 @@ mod warc;
 
 pub use archive::{ArchivedPages, RecordFacts};
 pub use cdxj::CdxPages;
+pub use document::{DocumentFormat, DocumentPages};
 pub use error::{Error, Result};
 pub use graph::{ExportedGraph, GraphFormat, export_graph};
 pub use output::ExportOutput;

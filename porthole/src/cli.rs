@@ -24,7 +24,8 @@ pub(crate) use self::distill::{Distill, EngineWord};
 #[cfg(feature = "parquet")]
 pub(crate) use self::export::ExportParquet;
 pub(crate) use self::export::{
-    Export, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz, ExportWarc, PageSelection,
+    Export, ExportDocuments, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz,
+    ExportWarc, PageSelection,
 };
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use flate2::read::MultiGzDecoder;
 use porthole_export::{
-    CdxPages, ExportOutput, ExportPages, WaczDescription, WarcDescription, WarcPages, export, export_wacz,
-    surt,
+    CdxPages, DocumentFormat, DocumentPages, ExportOutput, ExportPages, WaczDescription, WarcDescription,
+    WarcPages, export, export_wacz, surt,
 };
 use porthole_store::{PageFilter, SqliteReader};
 use porthole_types::{CanonicalUrl, Outcome, PageResult, Timestamp};
@@ -236,4 +236,46 @@ fn a_wacz_is_whole() {
     fs::create_dir_all(path.with_added_extension("part").join("data")).unwrap();
     assert_eq!(make(Some(2)).rows, 2);
     assert_eq!(String::from_utf8_lossy(&unpacked(&path)["pages/pages.jsonl"]).lines().count(), 3);
+}
+
+#[test]
+fn documents_are_the_main_content_under_a_head() {
+    let crawl = TestCrawl::new();
+    let long =
+        "Owls hunt at night, and their feathers make no sound when they fly over the fields. ".repeat(4);
+    let html = format!(
+        "<nav><a href=/1>Home</a> <a href=/2>About</a></nav><h1>Barn owls</h1><p>{long}<p>See <a href=/n>\
+         nests</a>, <a href='javascript:x()'>not</a>. {long}<footer>Imprint</footer>"
+    );
+    let spans = archive(&crawl.pages(), 0, &[("a.test/", &html), ("b.test/", "<p>Short")]);
+    let result = |seq: u64, name, at: usize| PageResult { span: Some(spans[at]), ..page(seq, name, 0.5, 2) };
+    let odd = PageResult { title: "a \"b\": c\n---".into(), ..result(2, "b.test/", 1) };
+    crawl.commit(
+        &[result(1, "a.test/", 0), odd, page(3, "lost.test/", 0.5, 2)],
+        &["a.test/", "b.test/", "lost.test/"],
+    );
+    let reader = crawl.reader();
+    for (format, ending) in [(DocumentFormat::Markdown, "md"), (DocumentFormat::Text, "txt")] {
+        let folder = crawl.path(ending);
+        let source = ExportPages::new(&reader, PageFilter::default(), "test");
+        let tree = tree();
+        let mut writer = DocumentPages::new(format, &tree, &crawl.pages());
+        let output = ExportOutput::folder(&folder, ending, 1);
+        let exported = export(&source, &mut writer, output, None, &mut |_, _| {}).unwrap();
+        assert_eq!((exported.rows, exported.left_out), (2, 1));
+        let read = |number: usize| {
+            fs::read_to_string(folder.join(format!("{ending}-{number:05}.{ending}"))).unwrap()
+        };
+        let first = read(0);
+        assert!(
+            first.starts_with("---\nurl: \"http://a.test/\"\n") && first.contains("\nrelevance: 0.5\n"),
+            "{first}"
+        );
+        assert!(
+            first.contains("Barn owls") && !first.contains("Imprint") && !first.contains("javascript"),
+            "{first}"
+        );
+        assert_eq!(first.contains("[nests](http://a.test/n)"), format == DocumentFormat::Markdown, "{first}");
+        assert!(read(1).contains("title: \"a \\\"b\\\": c\\n---\"\n"), "{}", read(1));
+    }
 }

@@ -20,6 +20,10 @@ pub(crate) enum Export {
     /// Parquet files with the columns of Common Crawl's index, and more
     #[cfg(feature = "parquet")]
     Parquet(ExportParquet),
+    /// The main content of the pages as Markdown, without menus and footers
+    Markdown(ExportDocuments),
+    /// The same as plain text
+    Text(ExportDocuments),
     /// The links between the pages, as GraphML or as a list of edges
     Graph(ExportGraph),
     /// What was not fetched, and why
@@ -70,6 +74,20 @@ pub(crate) struct ExportWacz {
     pub(crate) title: Option<String>,
     /// Print the summary as JSON
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// An export of the main content of pages
+#[derive(Debug, Args)]
+pub(crate) struct ExportDocuments {
+    #[command(flatten)]
+    pub(crate) selection: PageSelection,
+    /// Write a folder with a file for each page; it must not exist
+    /// [default: standard output, one page after the other]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long, requires = "output")]
     pub(crate) json: bool,
 }
 

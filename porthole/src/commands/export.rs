@@ -7,16 +7,18 @@ use std::path::Path;
 
 use porthole_crawl::SystemClock;
 use porthole_export::{
-    CdxPages, CsvPages, CsvSkipped, ExportOutput, ExportPages, ExportSkipped, ExportSource, Exported,
-    ExportedGraph, GraphFormat, JsonPages, JsonSkipped, RowWriter, WaczDescription, WarcDescription,
-    WarcPages, export, export_graph, export_wacz,
+    CdxPages, CsvPages, CsvSkipped, DocumentFormat, DocumentPages, ExportOutput, ExportPages, ExportSkipped,
+    ExportSource, Exported, ExportedGraph, GraphFormat, JsonPages, JsonSkipped, RowWriter, WaczDescription,
+    WarcDescription, WarcPages, export, export_graph, export_wacz,
 };
 use porthole_store::{PageFilter, SkippedUrl, SqliteReader, StoreReader, StoredPage};
 use porthole_topic::Taxonomy;
 use porthole_types::Clock;
 use serde::Serialize;
 
-use crate::cli::{self, ExportGraph, ExportSkippedUrls, ExportTo, ExportWacz, ExportWarc, PageSelection};
+use crate::cli::{
+    self, ExportDocuments, ExportGraph, ExportSkippedUrls, ExportTo, ExportWacz, ExportWarc, PageSelection,
+};
 use crate::commands::units::moment;
 use crate::output::{self, Progress, count, misuse};
 use crate::terminal;
@@ -39,6 +41,8 @@ pub(crate) fn run(root: &Path, arguments: &cli::Export) -> anyhow::Result<()> {
         cli::Export::Wacz(arguments) => job.wacz(arguments),
         #[cfg(feature = "parquet")]
         cli::Export::Parquet(arguments) => job.parquet(arguments),
+        cli::Export::Markdown(arguments) => job.documents(arguments, DocumentFormat::Markdown),
+        cli::Export::Text(arguments) => job.documents(arguments, DocumentFormat::Text),
         cli::Export::Graph(arguments) => job.graph(arguments),
         cli::Export::Skipped(arguments) => job.skipped(arguments),
         cli::Export::Taxonomy(arguments) => taxonomy::run(&reader, &tree, arguments),
@@ -164,6 +168,21 @@ impl ExportJob<'_> {
         let mut writer = porthole_export::ParquetPages::new(self.tree, &self.workspace.pages());
         let to = ExportTo { output: Some(arguments.output.clone()), json: arguments.json };
         self.write(&source, &mut writer, output, arguments.selection.limit, &to)
+    }
+
+    fn documents(&self, arguments: &ExportDocuments, format: DocumentFormat) -> anyhow::Result<()> {
+        let ending = match format {
+            DocumentFormat::Markdown => "md",
+            DocumentFormat::Text => "txt",
+        };
+        let output = match &arguments.output {
+            // A file is full after its first page.
+            Some(path) => ExportOutput::folder(path, ending, 1),
+            None => ExportOutput::stream(TextStdout::default()),
+        };
+        let mut writer = DocumentPages::new(format, self.tree, &self.workspace.pages());
+        let to = ExportTo { output: arguments.output.clone(), json: arguments.json };
+        self.write(&self.source(&arguments.selection)?, &mut writer, output, arguments.selection.limit, &to)
     }
 
     fn graph(&self, arguments: &ExportGraph) -> anyhow::Result<()> {

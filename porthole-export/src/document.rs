@@ -1,0 +1,95 @@
+//! Pages as documents: the main content of each page, as Markdown or plain text, under a short head.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use porthole_page::{Extractor, MainContent};
+use porthole_store::StoredPage;
+use porthole_topic::Taxonomy;
+use porthole_types::CanonicalUrl;
+use porthole_warc::HttpResponse;
+
+use crate::archive::ArchivedPages;
+use crate::page_row::{rfc3339, topic_path};
+use crate::{Result, RowWriter};
+
+/// How the main content is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentFormat {
+    /// Headings, lists, quotes, code, tables, emphasis and links.
+    Markdown,
+    /// A line for each heading, paragraph, list item or table cell.
+    Text,
+}
+
+/// Pages as documents. A page that is not in the archive is left out.
+pub struct DocumentPages<'a> {
+    format: DocumentFormat,
+    tree: &'a Taxonomy,
+    archive: ArchivedPages,
+    extractor: Extractor,
+}
+
+impl<'a> DocumentPages<'a> {
+    /// Documents of an archive, with topics named after a tree.
+    pub fn new(format: DocumentFormat, tree: &'a Taxonomy, archive: &Path) -> Self {
+        let (archive, extractor) = (ArchivedPages::new(archive), Extractor::default());
+        DocumentPages { format, tree, archive, extractor }
+    }
+
+    /// The main content of a page, or why there is none.
+    fn content(&mut self, page: &StoredPage) -> Result<MainContent, String> {
+        let span = page.span.ok_or_else(|| format!("{} is not in the archive", page.url))?;
+        let (_, record) = self.archive.record(&page.url, span).map_err(|error| error.to_string())?;
+        let response = HttpResponse::parse(&record.block, record.place.offset, u64::MAX);
+        let response = response.map_err(|error| format!("{}: {error}", page.url))?;
+        let url = CanonicalUrl::parse(&page.url).map_err(|error| format!("{}: {error}", page.url))?;
+        Ok(self.extractor.main_content(&url, &response.headers, &response.body))
+    }
+
+    /// What is known about the page, as YAML. Strings are quoted as in JSON, which YAML contains.
+    fn head(&self, page: &StoredPage) -> String {
+        let topic = page.best.and_then(|best| topic_path(self.tree, best));
+        let texts = [
+            ("url", Some(page.url.clone())),
+            ("title", Some(page.title.clone()).filter(|title| !title.is_empty())),
+            ("topic", topic),
+            ("language", Some(page.language.clone()).filter(|language| !language.is_empty())),
+            ("fetched", Some(rfc3339(page.at))),
+        ];
+        let mut head = "---\n".to_owned();
+        for (name, text) in texts {
+            if let Some(text) = text {
+                let _ = writeln!(head, "{name}: {}", serde_json::Value::String(text));
+            }
+        }
+        if let Some(relevance) = page.relevance {
+            let _ = writeln!(head, "relevance: {relevance}");
+        }
+        head + "---\n\n"
+    }
+}
+
+impl RowWriter<StoredPage> for DocumentPages<'_> {
+    fn name(&self) -> &'static str {
+        match self.format {
+            DocumentFormat::Markdown => "markdown",
+            DocumentFormat::Text => "text",
+        }
+    }
+
+    fn row(&mut self, page: &StoredPage, out: &mut Vec<u8>) -> Result<Option<String>> {
+        let content = match self.content(page) {
+            Ok(content) => content,
+            Err(reason) => return Ok(Some(reason)),
+        };
+        let body = match self.format {
+            DocumentFormat::Markdown => content.markdown,
+            DocumentFormat::Text => content.text,
+        };
+        out.extend_from_slice(self.head(page).as_bytes());
+        out.extend_from_slice(body.trim_end().as_bytes());
+        out.extend_from_slice(b"\n\n");
+        Ok(None)
+    }
+}
