@@ -48,7 +48,7 @@ impl<'a> DocumentPages<'a> {
     }
 
     /// What is known about the page, as YAML. Strings are quoted as in JSON, which YAML contains.
-    fn head(&self, page: &StoredPage) -> String {
+    fn front_matter(&self, page: &StoredPage) -> String {
         let topic = page.best.and_then(|best| topic_path(self.tree, best));
         let texts = [
             ("url", Some(page.url.clone())),
@@ -87,7 +87,7 @@ impl RowWriter<StoredPage> for DocumentPages<'_> {
             DocumentFormat::Markdown => content.markdown,
             DocumentFormat::Text => content.text,
         };
-        out.extend_from_slice(self.head(page).as_bytes());
+        out.extend_from_slice(self.front_matter(page).as_bytes());
         out.extend_from_slice(body.trim_end().as_bytes());
         out.extend_from_slice(b"\n\n");
         Ok(None)
