@@ -257,7 +257,7 @@ fn documents_are_the_main_content_under_a_head() {
     let reader = crawl.reader();
     for (format, ending) in [(DocumentFormat::Markdown, "md"), (DocumentFormat::Text, "txt")] {
         let folder = crawl.path(ending);
-        let source = ExportPages::new(&reader, PageFilter::default(), "test");
+        let source = ExportPages::new(&reader, PageFilter::default(), Path::new("test"));
         let tree = tree();
         let mut writer = DocumentPages::new(format, &tree, &crawl.pages());
         let output = ExportOutput::folder(&folder, ending, 1);
