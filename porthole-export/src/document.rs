@@ -60,7 +60,7 @@ impl<'a> DocumentPages<'a> {
         let mut head = "---\n".to_owned();
         for (name, text) in texts {
             if let Some(text) = text {
-                let _ = writeln!(head, "{name}: {}", serde_json::Value::String(text));
+                let _ = writeln!(head, "{name}: {}", yaml_string(&text));
             }
         }
         if let Some(relevance) = page.relevance {
@@ -68,6 +68,21 @@ impl<'a> DocumentPages<'a> {
         }
         head + "---\n\n"
     }
+}
+
+/// A text as a YAML string: quoted as in JSON, without characters that YAML does not allow.
+fn yaml_string(text: &str) -> String {
+    let quoted = serde_json::Value::String(text.to_owned()).to_string();
+    let mut out = String::with_capacity(quoted.len());
+    for c in quoted.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 impl RowWriter<StoredPage> for DocumentPages<'_> {
@@ -88,8 +103,15 @@ impl RowWriter<StoredPage> for DocumentPages<'_> {
             DocumentFormat::Text => content.text,
         };
         out.extend_from_slice(self.front_matter(page).as_bytes());
-        out.extend_from_slice(body.trim_end().as_bytes());
-        out.extend_from_slice(b"\n\n");
+        for line in body.trim_end().split('\n') {
+            // A line of the page must not look like the start of the next document.
+            if line == "---" {
+                out.push(b' ');
+            }
+            out.extend_from_slice(line.as_bytes());
+            out.push(b'\n');
+        }
+        out.push(b'\n');
         Ok(None)
     }
 }

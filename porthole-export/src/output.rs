@@ -3,6 +3,7 @@
 //! A file is written as `FILE.part`, a folder as `DIR.part`, and renamed at the end. Now and then a checkpoint says how
 //! much of it is valid: what was written after the last one is cut off when the export is resumed.
 
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -145,11 +146,10 @@ impl ExportOutput {
     fn cut_back(&mut self, at: &Checkpoint) -> Result<bool> {
         self.number = at.file;
         if let OutputPlace::Folder { path, .. } = &self.place {
+            let kept: HashSet<String> = (0..=at.file).map(|number| self.file_name(number)).collect();
             for entry in fs::read_dir(part(path)).map_err(Error::io(&part(path)))?.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let is_kept =
-                    (0..=at.file).any(|number| self.file_name(number) == name) || name == CHECKPOINT;
-                if !is_kept {
+                if !kept.contains(&name) && name != CHECKPOINT {
                     remove(&entry.path())?;
                 }
             }
@@ -187,14 +187,9 @@ impl ExportOutput {
         };
         let mut options = OpenOptions::new();
         let options = if path.is_dir() { options.read(true) } else { options.append(true).create(true) };
-        let lock = options.open(&path).map_err(Error::io(&path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(Error::InUse(path)),
-            // Some file systems have no locks.
-            Err(fs::TryLockError::Error(_)) => {}
-        }
-        self.lock = Some(lock);
+        let file = options.open(&path).map_err(Error::io(&path))?;
+        lock(&file, &path)?;
+        self.lock = Some(file);
         Ok(())
     }
 
@@ -310,6 +305,15 @@ impl ExportOutput {
             OutputPlace::File(path) => name(path),
             OutputPlace::Folder { path, ending, .. } => format!("{}-{number:05}.{ending}", name(path)),
         }
+    }
+}
+
+/// Locks a file as long as it is open. An error if another process has locked it.
+pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
+        // Some file systems have no locks.
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
     }
 }
 

@@ -18,6 +18,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::archive::facts;
 use crate::cdxj::cdx_line;
+use crate::output::lock;
 use crate::page_row::rfc3339;
 use crate::sorted_lines::SortedLines;
 use crate::{Error, ExportOutput, ExportPages, ExportSource, Exported, Result, WarcPages, export};
@@ -44,9 +45,13 @@ pub fn export_wacz(
     about: &WaczDescription,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Exported> {
+    // A path such as `.` has no name to add an extension to.
+    if to.file_name().is_none() || to.is_dir() {
+        return Err(Error::Exists(to.to_owned()));
+    }
     let stage = to.with_added_extension("part");
     let request = format!("{} size {size} limit {limit:?}", source.description());
-    prepare(&stage, &request)?;
+    let _lock = prepare(&stage, &request)?;
     let warcs = stage.join("data");
     let exported = match warcs.exists() {
         true => None,
@@ -61,18 +66,24 @@ pub fn export_wacz(
     Ok(exported.unwrap_or(Exported { rows: pages, resumed: pages, ..Exported::default() }))
 }
 
-/// Makes the folder for the parts; one of another export is emptied.
-fn prepare(stage: &Path, request: &str) -> Result<()> {
+/// Makes the folder for the parts; one of an earlier export with another request is emptied. Returns its request file,
+/// which is locked while the export runs.
+fn prepare(stage: &Path, request: &str) -> Result<File> {
     let note = stage.join("request");
-    if stage.is_dir() && fs::read_to_string(&note).is_ok_and(|found| found == request) {
-        return Ok(());
-    }
-    if stage.is_dir() {
-        // Nothing but an earlier export has made it.
+    if stage.exists() {
+        // Only an earlier export has this file: any other folder is left alone.
+        let Ok(earlier) = File::open(&note) else { return Err(Error::Exists(stage.to_owned())) };
+        lock(&earlier, stage)?;
+        if fs::read_to_string(&note).is_ok_and(|found| found == request) {
+            return Ok(earlier);
+        }
         fs::remove_dir_all(stage).map_err(Error::io(stage))?;
     }
     fs::create_dir_all(stage).map_err(Error::io(stage))?;
-    fs::write(&note, request).map_err(Error::io(&note))
+    fs::write(&note, request).map_err(Error::io(&note))?;
+    let note = File::open(&note).map_err(Error::io(&note))?;
+    lock(&note, stage)?;
+    Ok(note)
 }
 
 /// A WACZ file that is being written.

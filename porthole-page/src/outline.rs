@@ -82,7 +82,14 @@ impl Outline {
         if self.nodes.len() >= MOST_NODES {
             return parent;
         }
-        // Elements that a repair has taken out of order stay where they were: then the innermost open one is the parent.
+        // Elements that a repair has taken out of order stay where they were, and may have ended here: then the innermost
+        // of its ancestors that is open is the parent.
+        let mut parent = parent;
+        while let Some(node) = self.nodes.get(parent as usize)
+            && node.end != NONE
+        {
+            parent = node.parent;
+        }
         if self.nodes.get(parent as usize).is_some_and(|node| node.end == NONE) {
             while let Some(&open) = self.open.last()
                 && open != parent

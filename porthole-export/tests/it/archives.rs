@@ -234,6 +234,7 @@ fn a_wacz_is_whole() {
 
     // What another export left is not used.
     fs::create_dir_all(path.with_added_extension("part").join("data")).unwrap();
+    fs::write(path.with_added_extension("part").join("request"), "another").unwrap();
     assert_eq!(make(Some(2)).rows, 2);
     assert_eq!(String::from_utf8_lossy(&unpacked(&path)["pages/pages.jsonl"]).lines().count(), 3);
 }
@@ -278,4 +279,29 @@ fn documents_are_the_main_content_under_a_head() {
         assert_eq!(first.contains("[nests](http://a.test/n)"), format == DocumentFormat::Markdown, "{first}");
         assert!(read(1).contains("title: \"a \\\"b\\\": c\\n---\"\n"), "{}", read(1));
     }
+}
+
+#[test]
+fn a_wacz_never_replaces_a_folder() {
+    let crawl = archived();
+    let reader = crawl.reader();
+    let source = ExportPages::new(&reader, PageFilter::default(), Path::new("test"));
+    let tree = tree();
+    let folder = crawl.path("taken");
+    fs::create_dir_all(folder.join("x.wacz.part")).unwrap();
+    fs::write(folder.join("x.wacz.part/mine"), "mine").unwrap();
+    let about = WaczDescription {
+        title: String::new(),
+        description: String::new(),
+        software: "porthole/test".into(),
+        made: Timestamp(0),
+    };
+    for to in [folder.clone(), folder.join("."), folder.join(".."), folder.join("x.wacz")] {
+        let mut writer = WarcPages::new(&tree, &crawl.pages(), self::about());
+        let error =
+            export_wacz(&source, &mut writer, &to, (1 << 30, None), &about, &mut |_, _| {}).unwrap_err();
+        assert!(matches!(error, porthole_export::Error::Exists(_)), "{}: {error}", to.display());
+    }
+    assert_eq!(fs::read_to_string(folder.join("x.wacz.part/mine")).unwrap(), "mine");
+    assert!(crawl.pages().join("00000.warc.gz").exists());
 }

@@ -141,7 +141,13 @@ impl InlineWriter {
                     InlineMarker::Strong => self.out.push_str("**"),
                     InlineMarker::Emphasis => self.out.push('*'),
                     InlineMarker::Code => {}
-                    InlineMarker::Link(_) => self.out.push('['),
+                    InlineMarker::Link(_) => {
+                        // `![` would start an image.
+                        if self.out.ends_with('!') {
+                            self.out.insert(self.out.len() - 1, '\\');
+                        }
+                        self.out.push('[');
+                    }
                 }
             }
         }

@@ -99,6 +99,16 @@ fn steps_of(html: &str) -> u64 {
 }
 
 #[test]
+fn elements_after_a_repair_do_not_nest_in_each_other() {
+    let steps = |count: usize| {
+        steps::take();
+        main_content(&format!("<b><div><section></b>{}", "<p>x".repeat(count)));
+        steps::take()
+    };
+    check_steps(&["<b><div><section></b>", "<p>x"], steps(SIZE / 8), steps(SIZE / 4));
+}
+
+#[test]
 fn any_element_may_be_nested() {
     const ELEMENTS: &str = "a b font nobr p div span center ul ol li dl dt dd h1 form button select option optgroup \
         object applet table caption colgroup tbody thead tr td th svg math mi foreignObject desc ruby rt rtc \

@@ -95,6 +95,9 @@ fn what_a_page_says_stays_text() {
         ("<p><a href='javascript:alert(1)'>x</a> <a href='data:text/html,y'>y</a>", "x y"),
         ("<p><a href='/a) [b](c'>x</a>", "[x](http://example.com/a%29%20[b]%28c)"),
         ("<p><a href='#top'>up</a>", "up"),
+        ("<p>Look!<a href=p.png>x</a>", "Look\\![x](http://example.com/dir/p.png)"),
+        // A repair has closed the section, and what follows is not inside the heading.
+        ("<b><div><section></b><h2>a</h2><p>b<p>c", "## a\n\nb\n\nc"),
         ("<p>a\u{1b}[31m\u{9b}b\u{202e}c", "a\\[31mbc"),
         ("<pre>a\u{1b}]0;x</pre>", "```\na]0;x\n```"),
         ("<svg><text>a</text></svg><p>b<style>c</style><textarea>d</textarea>", "b"),

@@ -10,6 +10,7 @@ use porthole_types::TopicId;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
+use super::rows;
 use super::text_index::{self, SEPARATOR, spaced};
 use crate::Result;
 use crate::search::{FoundPage, MARK_END, MARK_START, SearchAnswer, SearchRequest};
@@ -98,11 +99,11 @@ fn candidates(
         filter(&format!("crawl.kcid in ({marks})"), topics);
     }
     if let Some(site) = &request.site {
-        let site = site.to_ascii_lowercase();
-        filter(
-            "crawl.sid in (select sid from site where host = ? or substr(host, -length(?) - 1) = '.' || ?)",
-            vec![site.clone().into(), site.clone().into(), site.into()],
-        );
+        let sites = rows::sites_below(db, &site.to_ascii_lowercase())?;
+        let sites: Vec<String> = sites.iter().map(|site| site.0.cast_signed().to_string()).collect();
+        // One parameter: there may be more sites than parameters.
+        let list = format!("[{}]", sites.join(","));
+        filter("crawl.sid in (select value from json_each(?))", vec![list.into()]);
     }
     if let Some(language) = &request.language {
         filter("crawl.language = ?", vec![language.to_ascii_lowercase().into()]);

@@ -18,10 +18,6 @@ use super::open;
 use crate::search::{IndexBatch, IndexState, PageToIndex};
 use crate::{Error, Result};
 
-/// Longest text of a page that is indexed, in bytes.
-const LONGEST_TEXT: usize = 256 << 10;
-/// Links whose anchor texts are added at a time.
-const LINKS: i64 = 100_000;
 /// Most different anchor texts of a page that are indexed.
 const MOST_ANCHORS: i64 = 40;
 /// How long to wait for another process that writes the index.
@@ -46,6 +42,11 @@ pub struct TextIndex {
 }
 
 impl TextIndex {
+    /// Maximum size of the text of a page that is indexed, in bytes.
+    pub const MAX_TEXT: usize = 256 << 10;
+    /// Maximum number of links whose anchor texts are added at a time.
+    pub const LINKS: u64 = 100_000;
+
     /// Opens the index beside the database of a crawl, creating it if necessary. The crawl may be running.
     pub fn open(database: impl AsRef<Path>) -> Result<TextIndex> {
         let db = open::reader(database.as_ref())?;
@@ -119,7 +120,7 @@ impl TextIndex {
     pub fn add_anchors(&mut self) -> Result<u64> {
         let after = cursor(&self.index, "", "anchors")?.map_or(0, |(position, _)| position);
         let last: Option<i64> = self.db.query_row("select max(rowid) from edge", [], |row| row.get(0))?;
-        let until = last.unwrap_or(0).min(after + LINKS);
+        let until = last.unwrap_or(0).min(after + TextIndex::LINKS.cast_signed());
         if until <= after {
             return Ok(0);
         }
@@ -222,7 +223,7 @@ fn add_page(tx: &Transaction<'_>, page: &PageToIndex, text: Option<&str>) -> Res
     let title: String = page.title.chars().filter(|c| !c.is_control()).collect();
     let body = text.unwrap_or_default();
     // In one line, as rows of tables show it.
-    let body = body[..body.floor_char_boundary(LONGEST_TEXT)].replace('\n', " ");
+    let body = body[..body.floor_char_boundary(TextIndex::MAX_TEXT)].replace('\n', " ");
     tx.prepare_cached("delete from page_text where rowid = ?1")?.execute([page.row])?;
     tx.prepare_cached("insert into page_text(rowid, title, body) values (?1, ?2, ?3)")?.execute(params![
         page.row,

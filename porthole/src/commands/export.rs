@@ -342,7 +342,8 @@ fn filter(
         topics: (!selection.topic.is_empty()).then_some(topics),
         min_relevance: selection.min_relevance,
         sites: (!selection.site.is_empty()).then_some(sites),
-        languages: (!selection.language.is_empty()).then(|| selection.language.clone()),
+        languages: (!selection.language.is_empty())
+            .then(|| selection.language.iter().map(|language| language.to_ascii_lowercase()).collect()),
         since: selection.since,
         until: selection.until,
         redirects: false,

@@ -30,11 +30,9 @@ fn every_command_of_the_guide_prints_what_it_shows() {
             before += &format!("{command}\n");
             continue;
         }
-        let script = format!("{before}{command}");
+        let script = format!("{before}exec 2>&1\n{command}");
         let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
-        // What a person sees: progress and messages, then the answer.
-        let shown = [output.stderr, output.stdout].concat();
-        let shown = String::from_utf8(shown).unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{command}\n{shown}");
         let lines: Vec<&str> = shown.lines().collect();
         assert!(

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use porthole_page::Extractor;
-use porthole_store::PageToIndex;
+use porthole_store::{PageToIndex, TextIndex};
 use porthole_types::CanonicalUrl;
 
 use crate::output::Progress;
@@ -16,11 +16,16 @@ pub(super) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
     let mut index = workspace.text_index().context("cannot write the full-text index; try --no-update")?;
     let behind = index.state()?.behind;
     // Links first: the anchor texts of a page are then added once, together with it.
-    while index.add_anchors()? > 0 {}
+    while index.add_anchors()? >= TextIndex::LINKS {}
     let mut progress = Progress::new("indexing", behind);
     let mut extractor = Extractor::default();
     let mut is_unreadable = 0;
-    while let Some(batch) = index.next_pages(BATCH)? {
+    // A running crawl may be faster: what comes meanwhile is left to the next search.
+    let mut done = 0;
+    while done < behind
+        && let Some(batch) = index.next_pages(BATCH)?
+    {
+        done += BATCH as u64;
         let mut texts = Vec::with_capacity(batch.pages.len());
         for page in &batch.pages {
             let text = main_text(workspace, &mut extractor, page);
@@ -44,5 +49,8 @@ pub(super) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
 fn main_text(workspace: &Workspace, extractor: &mut Extractor, page: &PageToIndex) -> Option<String> {
     let url = CanonicalUrl::parse(&page.url).ok()?;
     let response = workspace.read_page(&url, page.span?).ok()?;
-    Some(extractor.main_content(&url, &response.headers, &response.body).text)
+    let mut text = extractor.main_content(&url, &response.headers, &response.body).text;
+    text.truncate(text.floor_char_boundary(TextIndex::MAX_TEXT));
+    text.shrink_to_fit();
+    Some(text)
 }
