@@ -146,3 +146,13 @@ fn pages_that_were_not_visited_are_fetched_pages_again() {
     let store = place.open();
     assert_eq!((store.counts(), store.queued_revisits()), (before, 0), "the table says the same");
 }
+
+#[test]
+fn a_page_that_is_lost_is_asked_for_whole() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.lose_pages(&[oid(1)]).unwrap();
+    let works = store.take(10, Timestamp(0)).unwrap();
+    let copy = works.iter().find(|work| work.oid == oid(1)).unwrap().copy.as_deref().unwrap();
+    assert_eq!((copy.span, copy.validators.as_ref()), (None, None));
+}
