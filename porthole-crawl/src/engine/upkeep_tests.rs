@@ -18,6 +18,7 @@ use super::tests::{WordJudge, scratch};
 use crate::archive::{Keep, read_page};
 use crate::host::Politeness;
 use crate::result::Focus;
+use crate::scope::{Scope, ScopeSettings};
 use crate::upkeep::{UpkeepSettings, VisitTiming};
 use crate::{Fetch, FetchFuture, Request, Response};
 
@@ -166,6 +167,23 @@ fn a_finished_crawl_that_is_asked_to_maintain_does_so() {
     // What is new is judged and kept, and a plain crawl goes on without visiting anything.
     let (stop, seen) = run(&mut crawl(&web, &mut store, folder.path()), u64::MAX);
     assert_eq!((stop, seen.len()), (Stop::Exhausted, 0));
+}
+
+#[test]
+fn a_site_with_all_its_pages_is_visited_again() {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(86_400_000));
+    let web = ChangingWeb::new(&clock);
+    let scope = Scope::new(&ScopeSettings { max_pages_a_site: Some(7), ..ScopeSettings::default() }).unwrap();
+    let (_, seen) = run(&mut crawl(&web, &mut store, folder.path()).within(scope.clone()), u64::MAX);
+    assert_eq!(seen.len(), 7);
+    clock.advance(DAY);
+    web.asked.lock().unwrap().clear();
+    let again = crawl(&web, &mut store, folder.path()).within(scope).avoiding_traps();
+    run(&mut again.maintaining(UpkeepSettings::default()), u64::MAX);
+    assert_eq!(web.asked.lock().unwrap().len(), 7);
+    let skipped = column(&store, "select substr(url, 14) from crawl where state = 4");
+    assert_eq!(skipped, [["/article2"]], "only the new page is too much");
 }
 
 /// The revisit records, in order of their pages' discovery: path, and whether the server said that nothing had changed.
