@@ -94,8 +94,8 @@ fn a_page_that_has_not_changed_keeps_all_and_one_that_is_gone_its_copy() {
     commit(&mut store, &[same]);
     assert_eq!(
         state("rowid = 1"),
-        (1, 304, 0, Some(3), 2),
-        "the fetch that brought the page stays its number"
+        (1, 200, 0, Some(3), 2),
+        "the fetch that brought the page stays its number, and its status"
     );
     assert_eq!(store.counts().fetched, 2);
     assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(90_000)), ..ALL }).unwrap(), [oid(1)]);
