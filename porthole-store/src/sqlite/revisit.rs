@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use porthole_types::{Failure, Outcome};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::plan::{Visit, WritePlan, verdict};
+use super::plan::{Visit, WritePlan, is_unknown, verdict};
 use super::write::{failure, rowid};
 use crate::Result;
 use crate::frontier::{Frontier, RowState};
@@ -51,12 +51,13 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
         "update crawl set priority = ?2, numtries = numtries + 1, lastvisited = ?3, state = ?4, \
          not_before = ?5, seq = coalesce(?6, seq), status = coalesce(?7, status), failure = ?8, detail = ?9 where rowid = ?1",
     )?;
-    let (state, not_before) = verdict(&visit.result.outcome);
+    let (state, not_before) = verdict(visit.result);
     let failure = failure(&visit.result.outcome);
     let status = match visit.result.outcome {
         // After a page that was gone, the server may still know its version.
         Outcome::NotModified => Some(200),
         Outcome::Retry { .. } => None,
+        Outcome::Dead(_) if is_unknown(visit.result) => None,
         _ => Some(visit.result.status),
     };
     update.execute(params![

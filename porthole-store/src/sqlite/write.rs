@@ -172,7 +172,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             add_terms.execute(params![seq, page.terms, etag, modified])?;
         }
         copies += isize::from(page.copy_of.is_some());
-        let (state, not_before) = verdict(&page.outcome);
+        let (state, not_before) = verdict(page);
         let judgment = judgment(page);
         let belief = frontier.belief(row);
         let failure = failure(&page.outcome);

@@ -105,11 +105,24 @@ fn a_page_that_has_not_changed_keeps_all_and_one_that_is_gone_its_copy() {
 
     store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
     take(&mut store, 1, 0);
+    let failure = Failure::new(FailureKind::Status, "status 503");
+    let down = next(PageChange::Unknown, Some(95_000), history);
+    commit(&mut store, &[visit(4, Outcome::Dead(failure), 503, down)]);
+    assert_eq!(state("failure = 'status'"), (1, 200, 4, Some(3), 3), "a page whose server is down is a page");
+    assert_eq!(store.counts().fetched, 2);
+
+    store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
+    take(&mut store, 1, 0);
     let gone = ChangeHistory { gone: Some(Timestamp(5_000)), ..history };
     let failure = Failure::new(FailureKind::Status, "status 404");
-    commit(&mut store, &[visit(3, Outcome::Dead(failure), 404, next(PageChange::Gone, None, gone))]);
-    assert_eq!(state("rowid = 1"), (3, 404, 3, Some(3), 3), "the last good copy stays");
+    commit(&mut store, &[visit(5, Outcome::Dead(failure), 404, next(PageChange::Gone, None, gone))]);
+    assert_eq!(state("rowid = 1"), (3, 404, 5, Some(3), 4), "the last good copy stays");
     assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)]);
+    store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
+    take(&mut store, 1, 0);
+    let failure = Failure::new(FailureKind::Timeout, "timeout");
+    commit(&mut store, &[visit(6, Outcome::Dead(failure), 0, next(PageChange::Unknown, None, gone))]);
+    assert_eq!(state("rowid = 1").0, 3, "what is gone stays gone");
     assert_eq!(store.maintain_pages(DAY).unwrap(), 2);
     assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)], "what was given up stays so");
 }
