@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_store::{Batch, DuePages, SqliteStore, Store, WorkspaceWriter};
+use porthole_store::{Batch, DuePages, QueryLimits, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     ChangeHistory, Failure, FailureKind, NextVisit, Outcome, PageChange, PageResult, Timestamp, Validators,
     fingerprint_of_terms, pack_terms,
@@ -168,4 +168,20 @@ fn a_page_that_is_lost_is_asked_for_whole() {
     let works = store.take(10, Timestamp(0)).unwrap();
     let copy = works.iter().find(|work| work.oid == oid(1)).unwrap().copy.as_deref().unwrap();
     assert_eq!((copy.span, copy.validators.as_ref()), (None, None));
+}
+
+#[test]
+fn queries_count_pages_that_are_queued_for_a_visit() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    let ask = |store: &SqliteStore, name: &str| {
+        let answer = store.reader().query(name, &[], &QueryLimits::default()).unwrap();
+        format!("{:?}", answer.rows)
+    };
+    let queries = ["top-pages", "top-sites", "harvest", "progress"];
+    let before = queries.map(|name| ask(&store, name));
+    let sites = ask(&store, "site-list");
+    store.queue_again(&oids_of(&[1, 2])).unwrap();
+    assert_eq!(queries.map(|name| ask(&store, name)), before);
+    assert_eq!(ask(&store, "site-list").replace("Integer(3)", "Integer(1)"), sites, "three are queued, not one");
 }
