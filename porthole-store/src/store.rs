@@ -81,7 +81,7 @@ pub trait Store: WorkspaceWriter {
     fn cancel_revisits(&mut self, oids: &[UrlId], settings: &[(&str, &str)]) -> Result<()>;
 
     /// Sets when pages under maintenance are due, from what is known of their changes, their hub scores and when they were
-    /// last seen, and writes settings in the same transaction. Pages that are gone stay as they are.
+    /// last visited, and writes settings in the same transaction. Pages that are gone stay as they are.
     fn reschedule(
         &mut self,
         due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,

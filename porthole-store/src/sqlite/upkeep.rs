@@ -67,7 +67,8 @@ pub(super) fn reschedule(
     due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
 ) -> Result<()> {
     let mut read = tx.prepare(
-        "select visits, changes, watched, changed, gone, coalesce(hubs.score, 0.0), seen, upkeep.row, upkeep.due \
+        "select visits, changes, watched, changed, gone, coalesce(hubs.score, 0.0), \
+                max(seen, coalesce(crawl.lastvisited, seen)), upkeep.row, upkeep.due \
          from upkeep cross join crawl on crawl.rowid = upkeep.row left join hubs on hubs.oid = crawl.oid \
          where upkeep.due is not null and gone is null order by upkeep.row",
     )?;

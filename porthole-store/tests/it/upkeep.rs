@@ -10,7 +10,7 @@ use porthole_types::{
 use porthole_types::{SegmentSpan, TermId};
 use rusqlite::Connection;
 
-use crate::web::{Place, commit, link, new_url, oid, oids_of, page, take};
+use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, take, with_outcome};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -184,4 +184,20 @@ fn queries_count_pages_that_are_queued_for_a_visit() {
     store.queue_again(&oids_of(&[1, 2])).unwrap();
     assert_eq!(queries.map(|name| ask(&store, name)), before);
     assert_eq!(ask(&store, "site-list").replace("Integer(3)", "Integer(1)"), sites, "three are queued, not one");
+}
+
+#[test]
+fn a_visit_that_failed_counts_for_the_next() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    store.queue_again(&[oid(1)]).unwrap();
+    take(&mut store, 1, 0);
+    let failed = with_outcome(1, Outcome::Dead(failure(FailureKind::Timeout)));
+    let next_visit = next(PageChange::Unknown, Some(9_000), ChangeHistory::default());
+    let next_visit = next_visit.map(|next| NextVisit { seen: Timestamp(1_000), ..next });
+    commit(&mut store, &[PageResult { seq: 2, at: Timestamp(8_000), next_visit, ..failed }]);
+    store.reschedule(&mut |_, _, last| Timestamp(last.0 + 1_000), &[]).unwrap();
+    assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(8_999)), ..ALL }).unwrap(), [oid(2)]);
+    assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(9_000)), ..ALL }).unwrap(), oids_of(&[2, 1]));
 }
