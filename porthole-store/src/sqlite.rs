@@ -329,7 +329,7 @@ impl Store for SqliteStore {
     }
 
     fn queued_revisits(&self) -> usize {
-        self.memory.frontier.tally().revisits
+        self.memory.frontier.queued_revisits()
     }
 
     fn policy(&self) -> &Policy {

@@ -88,7 +88,8 @@ pub trait Store: WorkspaceWriter {
         settings: &[(&str, &str)],
     ) -> Result<()>;
 
-    /// Pages under maintenance that are due, the earliest first. Pages that are queued are not among them.
+    /// Pages under maintenance that are due, the earliest first. Pages that are queued or on disabled sites are not
+    /// among them.
     fn due_pages(&self, due: DuePages) -> Result<Vec<UrlId>>;
 
     /// When the next page under maintenance is due; `None` if there is none.
@@ -97,7 +98,8 @@ pub trait Store: WorkspaceWriter {
     /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
     fn is_idle(&self) -> bool;
 
-    /// The number of queued URLs that were finished before, including those in flight.
+    /// The number of queued URLs that were finished before, including those in flight and without those that wait for
+    /// another try.
     fn queued_revisits(&self) -> usize;
 
     /// The order in which work is taken.

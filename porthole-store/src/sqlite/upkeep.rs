@@ -47,11 +47,12 @@ pub(super) fn maintain(tx: &Transaction<'_>, first: Duration) -> Result<usize> {
     Ok(usize::try_from(pages).unwrap_or(0))
 }
 
-/// The pages that are due, the earliest first.
+/// The pages that are due, the earliest first, without those on disabled sites.
 pub(super) fn due(db: &Connection, due: DuePages) -> Result<Vec<UrlId>> {
     let mut read = db.prepare_cached(
         "select crawl.oid from upkeep cross join crawl on crawl.rowid = upkeep.row \
-         where upkeep.due <= ?1 and crawl.lastvisited < ?2 and crawl.state <> 0 order by upkeep.due, upkeep.row limit ?3",
+         where upkeep.due <= ?1 and crawl.lastvisited < ?2 and crawl.state <> 0 \
+         and crawl.sid not in (select sid from site where disabled <> 0) order by upkeep.due, upkeep.row limit ?3",
     )?;
     let time = |at: Option<Timestamp>| at.map_or(i64::MAX, |at| at.0);
     let most = i64::try_from(due.most).unwrap_or(i64::MAX);
@@ -88,11 +89,12 @@ pub(super) fn reschedule(
     Ok(())
 }
 
-/// When the next page is due that is not queued.
+/// When the next page is due that is not queued, and not on a disabled site.
 pub(super) fn next(db: &Connection) -> Result<Option<Timestamp>> {
     let mut read = db.prepare_cached(
         "select upkeep.due from upkeep cross join crawl on crawl.rowid = upkeep.row \
-         where upkeep.due is not null and crawl.state <> 0 order by upkeep.due limit 1",
+         where upkeep.due is not null and crawl.state <> 0 \
+         and crawl.sid not in (select sid from site where disabled <> 0) order by upkeep.due limit 1",
     )?;
     let next: Option<i64> = read.query_row([], |row| row.get(0)).optional()?;
     Ok(next.map(Timestamp))

@@ -10,7 +10,7 @@ use porthole_types::{
 use porthole_types::{SegmentSpan, TermId};
 use rusqlite::Connection;
 
-use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, take, with_outcome};
+use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -200,4 +200,21 @@ fn a_visit_that_failed_counts_for_the_next() {
     store.reschedule(&mut |_, _, last| Timestamp(last.0 + 1_000), &[]).unwrap();
     assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(8_999)), ..ALL }).unwrap(), [oid(2)]);
     assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(9_000)), ..ALL }).unwrap(), oids_of(&[2, 1]));
+}
+
+#[test]
+fn neither_disabled_sites_nor_retries_hold_up_visits() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    store.queue_again(&[oid(1)]).unwrap();
+    take(&mut store, 1, 0);
+    assert_eq!(store.queued_revisits(), 1);
+    commit(&mut store, &[PageResult { seq: 2, ..retry(1, 9_000) }]);
+    assert_eq!((store.queued_revisits(), store.due_pages(ALL).unwrap()), (0, vec![oid(2)]));
+    let host = url(2).authority().to_owned();
+    store.switch_sites(&[(&host, true)]).unwrap();
+    assert_eq!((store.due_pages(ALL).unwrap(), store.next_visit().unwrap()), (Vec::new(), None));
+    store.switch_sites(&[(&host, false)]).unwrap();
+    assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)]);
 }

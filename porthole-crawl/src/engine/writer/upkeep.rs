@@ -158,9 +158,12 @@ impl Writer<'_> {
     /// else to do.
     fn has_room_for_visits(&self) -> bool {
         let Some(upkeep) = self.upkeep.as_ref().filter(|upkeep| !upkeep.is_round_over) else { return false };
-        let queued = self.store.queued_revisits();
-        let has_room = if self.run.limits.workers == 1 { queued == 0 } else { queued <= self.portion() / 2 };
-        self.store.is_idle() || has_room && (upkeep.left > 0 || self.next_seq >= upkeep.next_portion)
+        let is_time = upkeep.left > 0 || self.next_seq >= upkeep.next_portion;
+        let has_room = || match self.store.queued_revisits() {
+            queued if self.run.limits.workers == 1 => queued == 0,
+            queued => queued <= self.portion() / 2,
+        };
+        self.store.is_idle() || is_time && has_room()
     }
 
     /// Pages that are queued again at once. A polite crawl needs many sites to be busy. Under any policy but `upkeep`, all:
