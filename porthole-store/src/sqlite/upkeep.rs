@@ -51,7 +51,7 @@ pub(super) fn maintain(tx: &Transaction<'_>, first: Duration) -> Result<usize> {
 pub(super) fn due(db: &Connection, due: DuePages) -> Result<Vec<UrlId>> {
     let mut read = db.prepare_cached(
         "select crawl.oid from upkeep cross join crawl on crawl.rowid = upkeep.row \
-         where upkeep.due <= ?1 and crawl.lastvisited < ?2 and crawl.state <> 0 \
+         where upkeep.due <= ?1 and crawl.lastvisited < ?2 and crawl.state not in (0, 5, 6) \
          and crawl.sid not in (select sid from site where disabled <> 0) order by upkeep.due, upkeep.row limit ?3",
     )?;
     let time = |at: Option<Timestamp>| at.map_or(i64::MAX, |at| at.0);
@@ -93,7 +93,7 @@ pub(super) fn reschedule(
 pub(super) fn next(db: &Connection) -> Result<Option<Timestamp>> {
     let mut read = db.prepare_cached(
         "select upkeep.due from upkeep cross join crawl on crawl.rowid = upkeep.row \
-         where upkeep.due is not null and crawl.state <> 0 \
+         where upkeep.due is not null and crawl.state not in (0, 5, 6) \
          and crawl.sid not in (select sid from site where disabled <> 0) order by upkeep.due limit 1",
     )?;
     let next: Option<i64> = read.query_row([], |row| row.get(0)).optional()?;

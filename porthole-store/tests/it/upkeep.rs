@@ -218,3 +218,14 @@ fn neither_disabled_sites_nor_retries_hold_up_visits() {
     store.switch_sites(&[(&host, false)]).unwrap();
     assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)]);
 }
+
+#[test]
+fn a_bounded_queue_keeps_pages_that_are_to_be_visited() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.bound(Some(1)).unwrap();
+    store.queue_again(&oids_of(&[1, 2])).unwrap();
+    assert_eq!((store.counts().queued, store.counts().evicted), (3, 0));
+    store.add(&[new_url(4, 0.9, 0.9)]).unwrap();
+    assert_eq!((store.counts().queued, store.counts().evicted), (3, 1), "of the new ones, one goes");
+}
