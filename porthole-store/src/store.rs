@@ -76,6 +76,10 @@ pub trait Store: WorkspaceWriter {
     /// Returns the number of pages under maintenance.
     fn maintain_pages(&mut self, first: Duration) -> Result<usize>;
 
+    /// Pages under maintenance that are queued again, in the order of their rows; not those that were queued because their
+    /// archived pages are lost.
+    fn waiting_visits(&self) -> Result<Vec<UrlId>>;
+
     /// Finishes URLs again that were queued again and not visited, in their states before, and writes settings in the same
     /// transaction. Those that are in flight or not queued stay as they are.
     fn cancel_revisits(&mut self, oids: &[UrlId], settings: &[(&str, &str)]) -> Result<()>;

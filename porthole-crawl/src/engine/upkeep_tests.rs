@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use porthole_store::{Policy, QueryLimits, SqliteStore, Store, WorkspaceWriter};
@@ -29,11 +30,12 @@ const DAY: Duration = Duration::from_secs(86_400);
 struct ChangingWeb<'c> {
     clock: &'c ManualClock,
     asked: Mutex<Vec<(String, Headers)>>,
+    is_down: AtomicBool,
 }
 
 impl<'c> ChangingWeb<'c> {
     fn new(clock: &'c ManualClock) -> Self {
-        ChangingWeb { clock, asked: Mutex::default() }
+        ChangingWeb { clock, asked: Mutex::default(), is_down: AtomicBool::new(false) }
     }
 
     fn day(&self) -> i64 {
@@ -44,6 +46,7 @@ impl<'c> ChangingWeb<'c> {
         let day = self.day();
         let text = "owl feather hawk";
         match request.url.path() {
+            _ if self.is_down.load(Ordering::Relaxed) => (503, None, String::new()),
             "/" => {
                 let links =
                     ["tagged", "plain", "same", "news", "gone"].map(|to| format!("<a href=/{to}>{to}</a>"));
@@ -184,6 +187,22 @@ fn a_site_with_all_its_pages_is_visited_again() {
     assert_eq!(web.asked.lock().unwrap().len(), 7);
     let skipped = column(&store, "select substr(url, 14) from crawl where state = 4");
     assert_eq!(skipped, [["/article2"]], "only the new page is too much");
+}
+
+#[test]
+fn pages_are_pages_when_a_run_ends_before_their_visits_succeed() {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(86_400_000));
+    let web = ChangingWeb::new(&clock);
+    run(&mut crawl(&web, &mut store, folder.path()), u64::MAX);
+    clock.advance(DAY);
+    web.is_down.store(true, Ordering::Relaxed);
+    let mut again = crawl(&web, &mut store, folder.path()).maintaining(UpkeepSettings::default());
+    let (stop, seen) = run(&mut again, u64::MAX);
+    drop(again);
+    assert!(matches!(stop, Stop::Waiting(_)) && seen.len() >= 7, "{stop:?} {seen:?}");
+    assert_eq!(column(&store, "select state, count(*) from crawl group by state"), [["1", "7"]]);
+    assert_eq!(store.queued_revisits(), 0);
 }
 
 /// The revisit records, in order of their pages' discovery: path, and whether the server said that nothing had changed.

@@ -62,6 +62,17 @@ pub(super) fn due(db: &Connection, due: DuePages) -> Result<Vec<UrlId>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The pages that are queued for a visit. One without a location may be lost, and must be fetched.
+pub(super) fn waiting(db: &Connection) -> Result<Vec<UrlId>> {
+    let mut read = db.prepare_cached(
+        "select crawl.oid from revisit cross join crawl on crawl.rowid = revisit.row \
+         where crawl.state = 0 and crawl.segment is not null and revisit.row in (select row from upkeep) \
+         order by revisit.row",
+    )?;
+    let found = read.query_map([], |row| Ok(UrlId(row.get::<_, i64>(0)?.cast_unsigned())))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Sets when pages are due.
 pub(super) fn reschedule(
     tx: &Transaction<'_>,

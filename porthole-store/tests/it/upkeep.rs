@@ -64,6 +64,7 @@ fn fetched_pages_are_put_under_maintenance_and_taken_with_their_copies() {
     drop(store);
     let mut store = place.open();
     assert_eq!(store.queued_revisits(), 1, "it is queued also after a kill");
+    assert_eq!(store.waiting_visits().unwrap(), [oid(1)]);
     let works = store.take(10, Timestamp(0)).unwrap();
     let copy = works.iter().find(|work| work.oid == oid(1)).unwrap().copy.as_deref().unwrap();
     assert_eq!(copy.validators.as_ref().unwrap().etag.as_deref(), Some("\"a\""));

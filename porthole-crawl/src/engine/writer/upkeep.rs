@@ -34,7 +34,7 @@ pub(crate) struct Upkeep {
     next_plan: u64,
     /// See [`NEXT_PORTION`].
     next_portion: u64,
-    /// Pages that were queued again by this run and not visited yet.
+    /// Pages that were queued again, by this run or one that was killed, and whose visits are not committed.
     queued: HashSet<UrlId, foldhash::fast::FixedState>,
     /// See [`LEFT`].
     left: usize,
@@ -104,6 +104,7 @@ impl Writer<'_> {
         upkeep.next_portion = next.and_then(|next| next.parse().ok()).unwrap_or(0);
         let left = self.store.setting(LEFT)?;
         upkeep.left = left.and_then(|left| left.parse().ok()).unwrap_or(0);
+        upkeep.queued = self.store.waiting_visits()?.into_iter().collect();
         Ok(())
     }
 
@@ -219,10 +220,17 @@ impl Writer<'_> {
         self.run.may_pause && self.upkeep.as_ref().is_some_and(Upkeep::is_scheduled)
     }
 
+    /// Forgets visits that are committed, unless they are to be tried again.
+    pub(super) fn forget_visits(&mut self, results: &[PageResult]) {
+        let Some(upkeep) = &mut self.upkeep else { return };
+        for result in results.iter().filter(|result| !matches!(result.outcome, Outcome::Retry { .. })) {
+            upkeep.queued.remove(&result.oid);
+        }
+    }
+
     /// Notes on a result what its visit has shown, and when the next one is due.
     pub(super) fn note_visit(&mut self, work: &Work, result: &mut PageResult) {
         let Some(upkeep) = &mut self.upkeep else { return };
-        upkeep.queued.remove(&work.oid);
         if let Some(change) = change(work, result) {
             let Upkeep { plan, settings, .. } = upkeep;
             result.next_visit = Some(plan.after_visit(work.copy.as_deref(), change, result.at, settings));
