@@ -184,7 +184,11 @@ fn queries_count_pages_that_are_queued_for_a_visit() {
     let sites = ask(&store, "site-list");
     store.queue_again(&oids_of(&[1, 2])).unwrap();
     assert_eq!(queries.map(|name| ask(&store, name)), before);
-    assert_eq!(ask(&store, "site-list").replace("Integer(3)", "Integer(1)"), sites, "three are queued, not one");
+    assert_eq!(
+        ask(&store, "site-list").replace("Integer(3)", "Integer(1)"),
+        sites,
+        "three are queued, not one"
+    );
 }
 
 #[test]
