@@ -182,7 +182,7 @@ pub(crate) fn a_maintenance_order_goes_by_visits(backend: &dyn Backend) {
     }
     store.queue_again(&oids_of(&[1, 2, 3])).unwrap();
     store.set_policy(&Policy::parse("refresh").unwrap()).unwrap();
-    assert_eq!(take(&mut *store, 9, 0), oids_of(&[4, 2, 3, 1]));
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 3, 1, 4]));
     store.give_back(&oids_of(&[1, 2, 3, 4])).unwrap();
     store.set_policy(&Policy::parse("repair").unwrap()).unwrap();
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 1, 2, 4]));
