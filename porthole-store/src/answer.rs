@@ -103,6 +103,16 @@ impl SeenRows {
         seen
     }
 
+    /// Forgets the rows that are not in an answer, if more than `most` are known.
+    pub fn shrink_to(&mut self, answer: &QueryAnswer, most: usize) {
+        if self.rows.len() > most {
+            self.rows = HashSet::new();
+            for row in &answer.rows {
+                self.is_new(row);
+            }
+        }
+    }
+
     /// Adds a row. Returns whether it is new.
     pub fn is_new(&mut self, row: &[SqlValue]) -> bool {
         let mut hasher = DefaultHasher::new();
@@ -157,6 +167,10 @@ mod tests {
         let seen = [row("a.test", 1), row("a.test", 2), row("b.test", 1), row("b.test", 1)];
         assert_eq!(seen.each_ref().map(|row| by_host.is_new(row)), [false, false, true, false]);
         assert_eq!(seen.each_ref().map(|row| by_all.is_new(row)), [false, true, true, false]);
+        by_all.shrink_to(&first, 3);
+        assert!(!by_all.is_new(&seen[1]), "there are no more than three");
+        by_all.shrink_to(&first, 2);
+        assert_eq!([0, 1].map(|at: usize| by_all.is_new(&seen[at])), [false, true]);
     }
 
     #[test]

@@ -160,6 +160,12 @@ impl Frontier {
         states[RowState::Queued as usize] <= taken + parked + self.waiting.len()
     }
 
+    /// Number of queued URLs that were finished before, without those that wait for a retry.
+    pub(crate) fn queued_revisits(&self) -> usize {
+        let waiting = self.waiting.rows().filter(|&row| self.tries(row).is_revisit()).count();
+        self.tally.revisits - waiting
+    }
+
     /// The row of a known URL.
     pub(crate) fn find(&self, oid: UrlId) -> Option<u32> {
         self.known.get(oid.0)

@@ -284,6 +284,10 @@ impl Store for SqliteStore {
         Ok(pages)
     }
 
+    fn waiting_visits(&self) -> Result<Vec<UrlId>> {
+        upkeep::waiting(&self.db)
+    }
+
     fn cancel_revisits(&mut self, oids: &[UrlId], settings: &[(&str, &str)]) -> Result<()> {
         self.refresh()?;
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
@@ -329,7 +333,7 @@ impl Store for SqliteStore {
     }
 
     fn queued_revisits(&self) -> usize {
-        self.memory.frontier.tally().revisits
+        self.memory.frontier.queued_revisits()
     }
 
     fn policy(&self) -> &Policy {

@@ -76,19 +76,24 @@ pub trait Store: WorkspaceWriter {
     /// Returns the number of pages under maintenance.
     fn maintain_pages(&mut self, first: Duration) -> Result<usize>;
 
+    /// Pages under maintenance that are queued again, in the order of their rows; not those that were queued because their
+    /// archived pages are lost.
+    fn waiting_visits(&self) -> Result<Vec<UrlId>>;
+
     /// Finishes URLs again that were queued again and not visited, in their states before, and writes settings in the same
     /// transaction. Those that are in flight or not queued stay as they are.
     fn cancel_revisits(&mut self, oids: &[UrlId], settings: &[(&str, &str)]) -> Result<()>;
 
     /// Sets when pages under maintenance are due, from what is known of their changes, their hub scores and when they were
-    /// last seen, and writes settings in the same transaction. Pages that are gone stay as they are.
+    /// last visited, and writes settings in the same transaction. Pages that are gone stay as they are.
     fn reschedule(
         &mut self,
         due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
         settings: &[(&str, &str)],
     ) -> Result<()>;
 
-    /// Pages under maintenance that are due, the earliest first. Pages that are queued are not among them.
+    /// Pages under maintenance that are due, the earliest first. Pages that are queued or on disabled sites are not
+    /// among them.
     fn due_pages(&self, due: DuePages) -> Result<Vec<UrlId>>;
 
     /// When the next page under maintenance is due; `None` if there is none.
@@ -97,7 +102,8 @@ pub trait Store: WorkspaceWriter {
     /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
     fn is_idle(&self) -> bool;
 
-    /// The number of queued URLs that were finished before, including those in flight.
+    /// The number of queued URLs that were finished before, including those in flight and without those that wait for
+    /// another try.
     fn queued_revisits(&self) -> usize;
 
     /// The order in which work is taken.

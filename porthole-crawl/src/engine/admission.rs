@@ -26,12 +26,15 @@ impl Admission {
         self.traps = Some(Traps::new(FINGERPRINTS));
     }
 
-    /// The reason not to fetch a URL, if there is one.
+    /// The reason not to fetch a URL, if there is one. A page that is visited again is counted in its site already, and was
+    /// no trap.
     pub(crate) fn refusal(&mut self, work: &Work, pages_of_site: u64, now: Timestamp) -> Option<Failure> {
+        let is_visit = work.copy.is_some();
+        let pages_of_site = if is_visit { 0 } else { pages_of_site };
         if let Err(why) = self.scope.admits(&work.url, work.depth, pages_of_site) {
             return Some(Failure::new(FailureKind::Scope, why.to_string()));
         }
-        let trap = self.traps.as_mut()?.check(&work.url, now)?;
+        let trap = self.traps.as_mut().filter(|_| !is_visit)?.check(&work.url, now)?;
         Some(Failure::new(FailureKind::Trap, trap.to_string()))
     }
 

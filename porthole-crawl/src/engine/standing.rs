@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -23,6 +24,9 @@ const SHARE: u32 = 10;
 /// New rows of one query in a round that become events.
 const MOST_ROWS: usize = 1_000;
 
+/// Rows of one query that are remembered, at 8 bytes each and more. When there are more, those of the last answer are.
+const MOST_KNOWN: usize = 1_000_000;
+
 const LIMITS: QueryLimits = QueryLimits {
     rows: 100_000,
     bytes: 32 << 20,
@@ -39,6 +43,8 @@ pub(super) struct StandingQueries {
     events: Receiver<Event>,
     /// Dropped to end the thread.
     stop: Option<SyncSender<()>>,
+    /// Set to end the round.
+    is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -47,10 +53,12 @@ impl StandingQueries {
     pub(super) fn start(reader: Box<dyn StoreReader>, clock: Arc<dyn Clock>) -> Self {
         let (sender, events) = sync_channel(WAITING);
         let (stop, stopped) = sync_channel(0);
-        let rounds = Rounds { reader, clock, sender, known: HashMap::new(), missed: 0 };
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let rounds = Rounds { reader, clock, sender, known: HashMap::new(), missed: 0, is_over: over };
         let thread =
             thread::Builder::new().name("kept queries".to_owned()).spawn(move || rounds.run(&stopped));
-        StandingQueries { events, stop: Some(stop), thread: thread.ok() }
+        StandingQueries { events, stop: Some(stop), is_over, thread: thread.ok() }
     }
 
     /// The events since the last call.
@@ -58,8 +66,9 @@ impl StandingQueries {
         self.events.try_iter().collect()
     }
 
-    /// Asks all queries a last time, and returns their events.
+    /// Asks all queries a last time, after the one that is being asked, and returns their events.
     pub(super) fn finish(mut self) -> Vec<Event> {
+        self.is_over.store(true, Ordering::Relaxed);
         self.stop = None;
         let mut events = Vec::new();
         // The thread drops its sender when it ends.
@@ -78,6 +87,8 @@ struct Rounds {
     known: HashMap<String, KnownAnswer>,
     /// Events that found no room.
     missed: usize,
+    /// The crawl has ended: only the last round is left.
+    is_over: Arc<AtomicBool>,
 }
 
 /// A query with the rows that it had; without rows if it fails.
@@ -104,6 +115,10 @@ impl Rounds {
         let Ok(queries) = self.reader.kept_queries() else { return };
         self.known.retain(|name, _| queries.iter().any(|query| query.name == *name));
         for query in queries {
+            // The last round has less time.
+            if limits.time > LAST_TIME && self.is_over.load(Ordering::Relaxed) {
+                return;
+            }
             self.ask(query, limits);
         }
     }
@@ -133,6 +148,7 @@ impl Rounds {
             return;
         };
         let new: Vec<&Vec<SqlValue>> = answer.rows.iter().filter(|row| rows.is_new(row)).collect();
+        rows.shrink_to(&answer, MOST_KNOWN);
         for row in new.iter().take(MOST_ROWS) {
             self.send("answer", in_json(&query.name, &answer.columns, row));
         }
@@ -217,7 +233,8 @@ mod tests {
         keep(&mut store, "wrong", "select nope from crawl");
         let (sender, events) = sync_channel(3);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let mut rounds = Rounds { reader: store.reader(), clock, sender, known: HashMap::new(), missed: 0 };
+        let (known, is_over) = (HashMap::new(), Arc::new(AtomicBool::new(false)));
+        let mut rounds = Rounds { reader: store.reader(), clock, sender, known, missed: 0, is_over };
         rounds.round(&LIMITS);
         let told: Vec<Event> = events.try_iter().collect();
         assert_eq!(told.len(), 1, "what was there is not new: {told:?}");
@@ -238,5 +255,12 @@ mod tests {
         assert!(store.drop_query("urls").unwrap() && !store.drop_query("urls").unwrap());
         rounds.round(&LIMITS);
         assert!(rounds.known.len() == 1 && events.try_iter().next().is_none());
+        // After the end, only the last round asks.
+        keep(&mut store, "late", "select nope from crawl");
+        rounds.is_over.store(true, Ordering::Relaxed);
+        rounds.round(&LIMITS);
+        assert!(events.try_iter().next().is_none());
+        rounds.round(&QueryLimits { time: LAST_TIME, ..LIMITS });
+        assert_eq!(events.try_iter().count(), 1);
     }
 }

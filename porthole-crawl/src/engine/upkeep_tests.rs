@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use porthole_store::{Policy, QueryLimits, SqliteStore, Store, WorkspaceWriter};
@@ -18,6 +19,7 @@ use super::tests::{WordJudge, scratch};
 use crate::archive::{Keep, read_page};
 use crate::host::Politeness;
 use crate::result::Focus;
+use crate::scope::{Scope, ScopeSettings};
 use crate::upkeep::{UpkeepSettings, VisitTiming};
 use crate::{Fetch, FetchFuture, Request, Response};
 
@@ -28,11 +30,12 @@ const DAY: Duration = Duration::from_secs(86_400);
 struct ChangingWeb<'c> {
     clock: &'c ManualClock,
     asked: Mutex<Vec<(String, Headers)>>,
+    is_down: AtomicBool,
 }
 
 impl<'c> ChangingWeb<'c> {
     fn new(clock: &'c ManualClock) -> Self {
-        ChangingWeb { clock, asked: Mutex::default() }
+        ChangingWeb { clock, asked: Mutex::default(), is_down: AtomicBool::new(false) }
     }
 
     fn day(&self) -> i64 {
@@ -43,6 +46,7 @@ impl<'c> ChangingWeb<'c> {
         let day = self.day();
         let text = "owl feather hawk";
         match request.url.path() {
+            _ if self.is_down.load(Ordering::Relaxed) => (503, None, String::new()),
             "/" => {
                 let links =
                     ["tagged", "plain", "same", "news", "gone"].map(|to| format!("<a href=/{to}>{to}</a>"));
@@ -147,7 +151,7 @@ fn a_finished_crawl_that_is_asked_to_maintain_does_so() {
     assert_eq!(conditional, ["/tagged"]);
     let states = column(&store, STATES);
     assert!(states.contains(&["/gone", "3", "404", "1"].map(str::to_owned).to_vec()), "{states:?}");
-    assert!(states.contains(&["/tagged", "1", "304", "1"].map(str::to_owned).to_vec()), "{states:?}");
+    assert!(states.contains(&["/tagged", "1", "200", "1"].map(str::to_owned).to_vec()), "{states:?}");
     // The last good copy of the page that is gone can be read.
     let spans = column(&store, "select segment, \"offset\", length from crawl where url like '%/gone'");
     let numbers: Vec<u64> = spans[0].iter().map(|number| number.parse().unwrap()).collect();
@@ -166,6 +170,39 @@ fn a_finished_crawl_that_is_asked_to_maintain_does_so() {
     // What is new is judged and kept, and a plain crawl goes on without visiting anything.
     let (stop, seen) = run(&mut crawl(&web, &mut store, folder.path()), u64::MAX);
     assert_eq!((stop, seen.len()), (Stop::Exhausted, 0));
+}
+
+#[test]
+fn a_site_with_all_its_pages_is_visited_again() {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(86_400_000));
+    let web = ChangingWeb::new(&clock);
+    let scope = Scope::new(&ScopeSettings { max_pages_a_site: Some(7), ..ScopeSettings::default() }).unwrap();
+    let (_, seen) = run(&mut crawl(&web, &mut store, folder.path()).within(scope.clone()), u64::MAX);
+    assert_eq!(seen.len(), 7);
+    clock.advance(DAY);
+    web.asked.lock().unwrap().clear();
+    let again = crawl(&web, &mut store, folder.path()).within(scope).avoiding_traps();
+    run(&mut again.maintaining(UpkeepSettings::default()), u64::MAX);
+    assert_eq!(web.asked.lock().unwrap().len(), 7);
+    let skipped = column(&store, "select substr(url, 14) from crawl where state = 4");
+    assert_eq!(skipped, [["/article2"]], "only the new page is too much");
+}
+
+#[test]
+fn pages_are_pages_when_a_run_ends_before_their_visits_succeed() {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(86_400_000));
+    let web = ChangingWeb::new(&clock);
+    run(&mut crawl(&web, &mut store, folder.path()), u64::MAX);
+    clock.advance(DAY);
+    web.is_down.store(true, Ordering::Relaxed);
+    let mut again = crawl(&web, &mut store, folder.path()).maintaining(UpkeepSettings::default());
+    let (stop, seen) = run(&mut again, u64::MAX);
+    drop(again);
+    assert!(matches!(stop, Stop::Waiting(_)) && seen.len() >= 7, "{stop:?} {seen:?}");
+    assert_eq!(column(&store, "select state, count(*) from crawl group by state"), [["1", "7"]]);
+    assert_eq!(store.queued_revisits(), 0);
 }
 
 /// The revisit records, in order of their pages' discovery: path, and whether the server said that nothing had changed.

@@ -630,6 +630,7 @@ impl Writer<'_> {
             committed.push(result);
         }
         self.write(&committed, &pending)?;
+        self.forget_visits(&committed);
         for result in &committed {
             self.forget_taken(result.oid, result.sid);
         }

@@ -63,13 +63,18 @@ impl Frontier {
     }
 
     /// Evicts the worst queued rows, so that no more than the bound are left. Returns their rows, ascending. One row
-    /// may be protected. Takes time proportional to the bound.
+    /// may be protected. Pages that are queued for a visit are not counted and not evicted. Takes time proportional to the
+    /// number of queued rows.
     pub(crate) fn trim(&mut self, protected: Option<u32>) -> Vec<u32> {
         let waiting = self.tally.states[RowState::Queued as usize] - self.tally.taken - self.tally.parked;
         let Some(bound) = self.bound.filter(|&bound| bound < waiting) else { return Vec::new() };
         let columns = &self.columns;
         let queued = self.queues.rows().filter(|&row| !columns.is_disabled(row));
-        let mut rows: Vec<u32> = queued.chain(self.waiting.rows()).collect();
+        let is_new = |row: &u32| !columns.tries[*row as usize].has_response();
+        let mut rows: Vec<u32> = queued.chain(self.waiting.rows()).filter(is_new).collect();
+        if rows.len() <= bound {
+            return Vec::new();
+        }
         let can_go = |row: u32| Some(row) != protected;
         let order = |a: u32, b: u32| can_go(a).cmp(&can_go(b)).then_with(|| columns.compare_all_keys(a, b));
         let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| order(a, b));

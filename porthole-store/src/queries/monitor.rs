@@ -184,11 +184,15 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
                  coalesce(found.queued, 0) as queued, coalesce(found.failures, 0) as failures,
                  site.serverload, site.disabled
           from site
-               left join (select sid, sum(case when state = 1 then 1 else 0 end) as pages,
-                                 avg(case when state = 1 then relevance end) as relevance,
+               left join (select sid, sum(is_page) as pages,
+                                 avg(case when is_page then relevance end) as relevance,
                                  sum(case when state = 0 then 1 else 0 end) as queued,
                                  sum(case when failure is null then 0 else 1 end) as failures
-                          from crawl
+                          from (select sid, relevance, state, failure,
+                                       state = 1 or (state = 0 and numtries > 0 and exists (
+                                           select 1 from revisit where revisit.row = crawl.rowid
+                                           and coalesce(revisit.state, revisit.came) = 1)) as is_page
+                                from crawl) as known
                           group by sid) as found on found.sid = site.sid
           where site.disabled >= :disabled
           order by pages desc, site.serverload desc, site.host

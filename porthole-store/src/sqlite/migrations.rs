@@ -356,6 +356,23 @@ const MIGRATIONS: &[&str] = &[
             at integer not null           -- since when it is kept
         );
     "#,
+    // A page that is queued for a visit is a page.
+    r#"
+        drop view tried;
+        create view tried as
+            select fetch.row, fetch.seq, crawl.oid, crawl.url, crawl.sid, crawl.relevance, crawl.kcid,
+                   crawl.numtries, crawl.lastvisited,
+                   case when crawl.state = 0
+                             and exists (select 1 from revisit where revisit.row = fetch.row
+                                         and coalesce(revisit.state, revisit.came) = 1)
+                        then 1 else crawl.state end as state,
+                   crawl.status, crawl.failure, crawl.detail,
+                   crawl.title, crawl.language, crawl.bytes, crawl.depth, crawl.copy_of,
+                   case when crawl.copy_of is null then crawl.relevance else 0.0 end as credit
+            from fetch join crawl on crawl.rowid = fetch.row
+            -- The plus keeps SQLite from reading crawl first and looking for its fetches.
+            where crawl.seq = +fetch.seq;
+    "#,
 ];
 
 /// The schema version that this program writes.

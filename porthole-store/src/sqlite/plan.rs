@@ -1,6 +1,8 @@
 //! Applies a batch to the memory, and collects what has to be written.
 
-use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
+use porthole_types::{
+    CanonicalUrl, Judgment, NewUrl, Outcome, PageChange, PageResult, SiteId, Timestamp, UrlId,
+};
 
 use super::load::FrontierState;
 use crate::frontier::{Belief, Frontier, RowState, SeenUrl};
@@ -69,19 +71,26 @@ pub(super) struct PlannedLink<'a> {
 }
 
 /// The state of a URL after a result, and until when it waits.
-pub(super) fn verdict(outcome: &Outcome) -> (RowState, Option<Timestamp>) {
-    match outcome {
+pub(super) fn verdict(result: &PageResult) -> (RowState, Option<Timestamp>) {
+    match &result.outcome {
         Outcome::Fetched | Outcome::NotModified => (RowState::Fetched, None),
         Outcome::Redirected => (RowState::Redirected, None),
         Outcome::Retry { not_before, .. } => (RowState::Queued, Some(*not_before)),
+        // A page whose server was down is still a page.
+        Outcome::Dead(_) if is_unknown(result) => (RowState::Fetched, None),
         Outcome::Dead(_) => (RowState::Dead, None),
         Outcome::Skipped(_) => (RowState::Skipped, None),
     }
 }
 
+/// Whether a visit has not shown if the page, which was there before, still is.
+pub(super) fn is_unknown(result: &PageResult) -> bool {
+    result.next_visit.is_some_and(|next| next.change == PageChange::Unknown && next.history.gone.is_none())
+}
+
 /// The judgment of a result. Until a page is finished, its relevance stays an estimate.
 pub(super) fn judgment(result: &PageResult) -> Option<Judgment> {
-    result.judgment.filter(|_| verdict(&result.outcome).0 != RowState::Queued)
+    result.judgment.filter(|_| verdict(result).0 != RowState::Queued)
 }
 
 impl<'a> WritePlan<'a> {
@@ -179,7 +188,7 @@ impl<'a> WritePlan<'a> {
     }
 
     fn work_in(&mut self, memory: &mut FrontierState, row: u32, result: &'a PageResult) {
-        let (before, (state, not_before)) = (memory.frontier.state(row), verdict(&result.outcome));
+        let (before, (state, not_before)) = (memory.frontier.state(row), verdict(result));
         let unasked = before.is_done().then_some(before);
         if unasked.is_some() {
             memory.frontier.queue_again(row);
@@ -202,7 +211,7 @@ impl<'a> WritePlan<'a> {
         if state == RowState::Queued && before != RowState::Queued {
             self.believed.push(row);
         }
-        let brings_page = state.has_response() && result.outcome != Outcome::NotModified;
+        let brings_page = matches!(result.outcome, Outcome::Fetched | Outcome::Redirected);
         let (again, keeps_page) = (tries.is_revisit(), tries.has_response() && !brings_page);
         self.visits.push(Visit { row, result, unasked, again, keeps_page });
         memory.frontier.touch(result.links.iter().map(|link| link.oid));

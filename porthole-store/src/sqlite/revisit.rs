@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use porthole_types::{Failure, Outcome};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::plan::{Visit, WritePlan, verdict};
+use super::plan::{Visit, WritePlan, is_unknown, verdict};
 use super::write::{failure, rowid};
 use crate::Result;
 use crate::frontier::{Frontier, RowState};
@@ -44,15 +44,22 @@ pub(super) fn state_before(tx: &Transaction<'_>, row: u32) -> Result<Option<RowS
     Ok(code.flatten().and_then(RowState::from_code).filter(|state| state.is_done()))
 }
 
-/// Writes the result of a revisit that brought no page. The data of the page stays; if the page has not changed, so does
-/// the number of the fetch that brought it.
+/// Writes the result of a revisit that brought no page. The data of the page stays; if the page has not changed, so do
+/// its status and the number of the fetch that brought it.
 pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set priority = ?2, numtries = numtries + 1, lastvisited = ?3, state = ?4, \
-         not_before = ?5, seq = coalesce(?6, seq), status = ?7, failure = ?8, detail = ?9 where rowid = ?1",
+         not_before = ?5, seq = coalesce(?6, seq), status = coalesce(?7, status), failure = ?8, detail = ?9 where rowid = ?1",
     )?;
-    let (state, not_before) = verdict(&visit.result.outcome);
+    let (state, not_before) = verdict(visit.result);
     let failure = failure(&visit.result.outcome);
+    let status = match visit.result.outcome {
+        // After a page that was gone, the server may still know its version.
+        Outcome::NotModified => Some(200),
+        Outcome::Retry { .. } => None,
+        Outcome::Dead(_) if is_unknown(visit.result) => None,
+        _ => Some(visit.result.status),
+    };
     update.execute(params![
         rowid(visit.row),
         frontier.belief(visit.row).priority,
@@ -60,7 +67,7 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
         state as u8,
         not_before.map(|at| at.0),
         (visit.result.outcome != Outcome::NotModified).then_some(visit.result.seq.cast_signed()),
-        visit.result.status,
+        status,
         failure.map(|failure| failure.kind.name()),
         failure.map(Failure::detail),
     ])?;

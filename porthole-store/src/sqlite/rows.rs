@@ -33,7 +33,7 @@ pub(super) fn sites_below(db: &Connection, host: &str) -> Result<Vec<SiteId>> {
 
 /// The condition that a URL has led to a page: one that is queued for a revisit has been fetched nonetheless.
 const IS_PAGE: &str = "(crawl.state = 1 or (crawl.state = 0 and exists (
-    select 1 from revisit where revisit.row = crawl.rowid and revisit.came = 1)))";
+    select 1 from revisit where revisit.row = crawl.rowid and coalesce(revisit.state, revisit.came) = 1)))";
 
 pub(super) fn pages(
     db: &Connection,

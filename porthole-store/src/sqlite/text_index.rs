@@ -80,8 +80,10 @@ impl TextIndex {
         let after = cursor(&self.index, "", "pages")?.map_or(-1, |(position, _)| position);
         let mut read = self.db.prepare_cached(
             "select fetch.seq, crawl.rowid, url, title, segment, \"offset\", length,
-                    crawl.seq = fetch.seq and state <= 1 and failure is null and status between 200 and 299
-                    and copy_of is null
+                    -- Later visits that brought no page have other numbers and may have failed.
+                    (crawl.terms = fetch.seq or (crawl.terms is null and crawl.seq = fetch.seq
+                                                 and failure is null and status between 200 and 299))
+                    and state <= 1 and copy_of is null
              from fetch cross join crawl on crawl.rowid = fetch.row
              where fetch.seq > ?1 order by fetch.seq limit ?2",
         )?;

@@ -47,11 +47,12 @@ pub(super) fn maintain(tx: &Transaction<'_>, first: Duration) -> Result<usize> {
     Ok(usize::try_from(pages).unwrap_or(0))
 }
 
-/// The pages that are due, the earliest first.
+/// The pages that are due, the earliest first, without those on disabled sites.
 pub(super) fn due(db: &Connection, due: DuePages) -> Result<Vec<UrlId>> {
     let mut read = db.prepare_cached(
         "select crawl.oid from upkeep cross join crawl on crawl.rowid = upkeep.row \
-         where upkeep.due <= ?1 and crawl.lastvisited < ?2 and crawl.state <> 0 order by upkeep.due, upkeep.row limit ?3",
+         where upkeep.due <= ?1 and crawl.lastvisited < ?2 and crawl.state not in (0, 5, 6) \
+         and crawl.sid not in (select sid from site where disabled <> 0) order by upkeep.due, upkeep.row limit ?3",
     )?;
     let time = |at: Option<Timestamp>| at.map_or(i64::MAX, |at| at.0);
     let most = i64::try_from(due.most).unwrap_or(i64::MAX);
@@ -61,13 +62,25 @@ pub(super) fn due(db: &Connection, due: DuePages) -> Result<Vec<UrlId>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The pages that are queued for a visit. One without a location may be lost, and must be fetched.
+pub(super) fn waiting(db: &Connection) -> Result<Vec<UrlId>> {
+    let mut read = db.prepare_cached(
+        "select crawl.oid from revisit cross join crawl on crawl.rowid = revisit.row \
+         where crawl.state = 0 and crawl.segment is not null and revisit.row in (select row from upkeep) \
+         order by revisit.row",
+    )?;
+    let found = read.query_map([], |row| Ok(UrlId(row.get::<_, i64>(0)?.cast_unsigned())))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Sets when pages are due.
 pub(super) fn reschedule(
     tx: &Transaction<'_>,
     due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
 ) -> Result<()> {
     let mut read = tx.prepare(
-        "select visits, changes, watched, changed, gone, coalesce(hubs.score, 0.0), seen, upkeep.row, upkeep.due \
+        "select visits, changes, watched, changed, gone, coalesce(hubs.score, 0.0), \
+                max(seen, coalesce(crawl.lastvisited, seen)), upkeep.row, upkeep.due \
          from upkeep cross join crawl on crawl.rowid = upkeep.row left join hubs on hubs.oid = crawl.oid \
          where upkeep.due is not null and gone is null order by upkeep.row",
     )?;
@@ -87,11 +100,12 @@ pub(super) fn reschedule(
     Ok(())
 }
 
-/// When the next page is due that is not queued.
+/// When the next page is due that is not queued, and not on a disabled site.
 pub(super) fn next(db: &Connection) -> Result<Option<Timestamp>> {
     let mut read = db.prepare_cached(
         "select upkeep.due from upkeep cross join crawl on crawl.rowid = upkeep.row \
-         where upkeep.due is not null and crawl.state <> 0 order by upkeep.due limit 1",
+         where upkeep.due is not null and crawl.state not in (0, 5, 6) \
+         and crawl.sid not in (select sid from site where disabled <> 0) order by upkeep.due limit 1",
     )?;
     let next: Option<i64> = read.query_row([], |row| row.get(0)).optional()?;
     Ok(next.map(Timestamp))

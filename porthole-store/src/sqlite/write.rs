@@ -172,7 +172,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             add_terms.execute(params![seq, page.terms, etag, modified])?;
         }
         copies += isize::from(page.copy_of.is_some());
-        let (state, not_before) = verdict(&page.outcome);
+        let (state, not_before) = verdict(page);
         let judgment = judgment(page);
         let belief = frontier.belief(row);
         let failure = failure(&page.outcome);
@@ -203,7 +203,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
     Ok(copies)
 }
 
-/// Clears the locations of lost pages.
+/// Clears the locations of lost pages, and what a server recognises their versions by: it must send them whole.
 fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
@@ -211,8 +211,12 @@ fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set segment = null, \"offset\" = null, length = null where rowid = ?1",
     )?;
+    let mut forget = tx.prepare_cached(
+        "update page_terms set etag = null, modified = null where seq = (select terms from crawl where rowid = ?1)",
+    )?;
     for &row in rows {
         update.execute([rowid(row)])?;
+        forget.execute([rowid(row)])?;
     }
     Ok(())
 }

@@ -269,3 +269,19 @@ fn the_crawl_does_not_notice_the_index() {
     found(&place, &request(&["owl"]));
     assert!(!store.follow_changes().unwrap());
 }
+
+#[test]
+fn a_page_that_was_visited_again_before_it_was_indexed_is_found() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.add(&[1, 2].map(|number| new_url(number, 0.5, 0.5))).unwrap();
+    let terms = porthole_types::pack_terms(&[(porthole_types::TermId(7), 2)]);
+    let pages = [1, 2].map(|number| PageResult { terms: terms.clone(), ..page(number, 0.5, Vec::new()) });
+    commit(&mut store, &pages);
+    store.queue_again(&[oid(1), oid(2)]).unwrap();
+    let same = PageResult { seq: 5, status: 304, ..with_outcome(1, Outcome::NotModified) };
+    let slow = PageResult { seq: 6, ..crate::web::retry(2, 9_000) };
+    commit(&mut store, &[same, slow]);
+    fill(&place, &[(1, "owls"), (2, "owls")]);
+    assert_eq!(numbers(&place, &request(&["owls"])), [1, 2]);
+}

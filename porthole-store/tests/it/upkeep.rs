@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_store::{Batch, DuePages, SqliteStore, Store, WorkspaceWriter};
+use porthole_store::{Batch, DuePages, QueryLimits, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     ChangeHistory, Failure, FailureKind, NextVisit, Outcome, PageChange, PageResult, Timestamp, Validators,
     fingerprint_of_terms, pack_terms,
@@ -10,7 +10,7 @@ use porthole_types::{
 use porthole_types::{SegmentSpan, TermId};
 use rusqlite::Connection;
 
-use crate::web::{Place, commit, link, new_url, oid, oids_of, page, take};
+use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -64,6 +64,7 @@ fn fetched_pages_are_put_under_maintenance_and_taken_with_their_copies() {
     drop(store);
     let mut store = place.open();
     assert_eq!(store.queued_revisits(), 1, "it is queued also after a kill");
+    assert_eq!(store.waiting_visits().unwrap(), [oid(1)]);
     let works = store.take(10, Timestamp(0)).unwrap();
     let copy = works.iter().find(|work| work.oid == oid(1)).unwrap().copy.as_deref().unwrap();
     assert_eq!(copy.validators.as_ref().unwrap().etag.as_deref(), Some("\"a\""));
@@ -94,8 +95,8 @@ fn a_page_that_has_not_changed_keeps_all_and_one_that_is_gone_its_copy() {
     commit(&mut store, &[same]);
     assert_eq!(
         state("rowid = 1"),
-        (1, 304, 0, Some(3), 2),
-        "the fetch that brought the page stays its number"
+        (1, 200, 0, Some(3), 2),
+        "the fetch that brought the page stays its number, and its status"
     );
     assert_eq!(store.counts().fetched, 2);
     assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(90_000)), ..ALL }).unwrap(), [oid(1)]);
@@ -105,11 +106,24 @@ fn a_page_that_has_not_changed_keeps_all_and_one_that_is_gone_its_copy() {
 
     store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
     take(&mut store, 1, 0);
+    let failure = Failure::new(FailureKind::Status, "status 503");
+    let down = next(PageChange::Unknown, Some(95_000), history);
+    commit(&mut store, &[visit(4, Outcome::Dead(failure), 503, down)]);
+    assert_eq!(state("failure = 'status'"), (1, 200, 4, Some(3), 3), "a page whose server is down is a page");
+    assert_eq!(store.counts().fetched, 2);
+
+    store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
+    take(&mut store, 1, 0);
     let gone = ChangeHistory { gone: Some(Timestamp(5_000)), ..history };
     let failure = Failure::new(FailureKind::Status, "status 404");
-    commit(&mut store, &[visit(3, Outcome::Dead(failure), 404, next(PageChange::Gone, None, gone))]);
-    assert_eq!(state("rowid = 1"), (3, 404, 3, Some(3), 3), "the last good copy stays");
+    commit(&mut store, &[visit(5, Outcome::Dead(failure), 404, next(PageChange::Gone, None, gone))]);
+    assert_eq!(state("rowid = 1"), (3, 404, 5, Some(3), 4), "the last good copy stays");
     assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)]);
+    store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
+    take(&mut store, 1, 0);
+    let failure = Failure::new(FailureKind::Timeout, "timeout");
+    commit(&mut store, &[visit(6, Outcome::Dead(failure), 0, next(PageChange::Unknown, None, gone))]);
+    assert_eq!(state("rowid = 1").0, 3, "what is gone stays gone");
     assert_eq!(store.maintain_pages(DAY).unwrap(), 2);
     assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)], "what was given up stays so");
 }
@@ -145,4 +159,78 @@ fn pages_that_were_not_visited_are_fetched_pages_again() {
     drop(store);
     let store = place.open();
     assert_eq!((store.counts(), store.queued_revisits()), (before, 0), "the table says the same");
+}
+
+#[test]
+fn a_page_that_is_lost_is_asked_for_whole() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.lose_pages(&[oid(1)]).unwrap();
+    let works = store.take(10, Timestamp(0)).unwrap();
+    let copy = works.iter().find(|work| work.oid == oid(1)).unwrap().copy.as_deref().unwrap();
+    assert_eq!((copy.span, copy.validators.as_ref()), (None, None));
+}
+
+#[test]
+fn queries_count_pages_that_are_queued_for_a_visit() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    let ask = |store: &SqliteStore, name: &str| {
+        let answer = store.reader().query(name, &[], &QueryLimits::default()).unwrap();
+        format!("{:?}", answer.rows)
+    };
+    let queries = ["top-pages", "top-sites", "harvest", "progress"];
+    let before = queries.map(|name| ask(&store, name));
+    let sites = ask(&store, "site-list");
+    store.queue_again(&oids_of(&[1, 2])).unwrap();
+    assert_eq!(queries.map(|name| ask(&store, name)), before);
+    assert_eq!(
+        ask(&store, "site-list").replace("Integer(3)", "Integer(1)"),
+        sites,
+        "three are queued, not one"
+    );
+}
+
+#[test]
+fn a_visit_that_failed_counts_for_the_next() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    store.queue_again(&[oid(1)]).unwrap();
+    take(&mut store, 1, 0);
+    let failed = with_outcome(1, Outcome::Dead(failure(FailureKind::Timeout)));
+    let next_visit = next(PageChange::Unknown, Some(9_000), ChangeHistory::default());
+    let next_visit = next_visit.map(|next| NextVisit { seen: Timestamp(1_000), ..next });
+    commit(&mut store, &[PageResult { seq: 2, at: Timestamp(8_000), next_visit, ..failed }]);
+    store.reschedule(&mut |_, _, last| Timestamp(last.0 + 1_000), &[]).unwrap();
+    assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(8_999)), ..ALL }).unwrap(), [oid(2)]);
+    assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(9_000)), ..ALL }).unwrap(), oids_of(&[2, 1]));
+}
+
+#[test]
+fn neither_disabled_sites_nor_retries_hold_up_visits() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    store.queue_again(&[oid(1)]).unwrap();
+    take(&mut store, 1, 0);
+    assert_eq!(store.queued_revisits(), 1);
+    commit(&mut store, &[PageResult { seq: 2, ..retry(1, 9_000) }]);
+    assert_eq!((store.queued_revisits(), store.due_pages(ALL).unwrap()), (0, vec![oid(2)]));
+    let host = url(2).authority().to_owned();
+    store.switch_sites(&[(&host, true)]).unwrap();
+    assert_eq!((store.due_pages(ALL).unwrap(), store.next_visit().unwrap()), (Vec::new(), None));
+    store.switch_sites(&[(&host, false)]).unwrap();
+    assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)]);
+}
+
+#[test]
+fn a_bounded_queue_keeps_pages_that_are_to_be_visited() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.bound(Some(1)).unwrap();
+    store.queue_again(&oids_of(&[1, 2])).unwrap();
+    assert_eq!((store.counts().queued, store.counts().evicted), (3, 0));
+    store.add(&[new_url(4, 0.9, 0.9)]).unwrap();
+    assert_eq!((store.counts().queued, store.counts().evicted), (3, 1), "of the new ones, one goes");
 }

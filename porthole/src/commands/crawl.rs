@@ -14,7 +14,7 @@ use porthole_crawl::{
     Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Idle, Limits, LostPages, NotStarted, Refocus,
     Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
-use porthole_store::{Policy, Store, StoreReader, WorkspaceWriter};
+use porthole_store::{Policy, SqliteStore, Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::Selection;
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
@@ -56,11 +56,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
              crawl with `--start URL`",
         ));
     }
-    if let Some(policy) = &arguments.policy {
-        store.set_policy(policy)?;
-    } else if arguments.maintain.is_some() {
-        store.set_policy(&Policy::parse("upkeep")?)?;
-    }
+    set_policy(&mut store, arguments)?;
     let watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
     let (name, workers) = (aim.name, workers(arguments));
     let crawl = match prepare(&workspace, arguments, Box::new(store), aim.focus) {
@@ -115,6 +111,30 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
         }
     }
     Ok(code.into())
+}
+
+/// Sets the order of the queue. That of a maintained crawl, unless it was asked for, is for this crawl only: the next one
+/// without maintenance has the former order.
+fn set_policy(store: &mut SqliteStore, arguments: &cli::Crawl) -> anyhow::Result<()> {
+    let is_upkeep = store.policy().name() == Some("upkeep");
+    match &arguments.policy {
+        Some(policy) => {
+            store.set_setting(FORMER_POLICY, "")?;
+            store.set_policy(policy)?;
+        }
+        None if arguments.maintain.is_some() && !is_upkeep => {
+            let former = store.policy().to_string();
+            store.set_setting(FORMER_POLICY, &former)?;
+            store.set_policy(&Policy::parse("upkeep")?)?;
+        }
+        None if arguments.maintain.is_none() && is_upkeep => {
+            if let Some(former) = store.setting(FORMER_POLICY)?.filter(|former| !former.is_empty()) {
+                store.set_policy(&Policy::parse(&former)?)?;
+            }
+        }
+        None => {}
+    }
+    Ok(())
 }
 
 /// Builds the crawl from the workspace's settings and the arguments.
@@ -221,6 +241,9 @@ fn say_unreadable(lost: LostPages) {
 
 /// Setting: why the last run ended.
 pub(crate) const LAST_STOP: &str = "crawl.last_stop";
+
+/// Setting: the policy before the crawl was maintained; empty if it was set since.
+const FORMER_POLICY: &str = "upkeep.former_policy";
 
 /// Settings: strategy and random seed of the last run.
 pub(crate) const STRATEGY: &str = "crawl.strategy";

@@ -48,6 +48,13 @@ fn a_finished_crawl_is_maintained_and_its_events_are_told() {
     assert_eq!(json(&output(&workspace, &["-C", "ws", "query", "--json", visited]))[0]["pages"], 80);
     let timescales = json(&output(&workspace, &["-C", "ws", "query", "--json", "timescales", "least=1"]));
     assert!(!timescales.as_array().unwrap().is_empty());
+    let policy = || {
+        let sql = "select value from setting where name = 'policy'";
+        json(&output(&workspace, &["-C", "ws", "query", "--json", sql]))[0]["value"].clone()
+    };
+    assert_eq!(policy(), "revisit desc, numtries asc, priority desc");
+    output(&workspace, &crawl);
+    assert_eq!(policy(), "numtries asc, priority desc", "a plain crawl has the order it had before");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) struct Upkeep {
     next_plan: u64,
     /// See [`NEXT_PORTION`].
     next_portion: u64,
-    /// Pages that were queued again by this run and not visited yet.
+    /// Pages that were queued again, by this run or one that was killed, and whose visits are not committed.
     queued: HashSet<UrlId, foldhash::fast::FixedState>,
     /// See [`LEFT`].
     left: usize,
@@ -104,6 +104,7 @@ impl Writer<'_> {
         upkeep.next_portion = next.and_then(|next| next.parse().ok()).unwrap_or(0);
         let left = self.store.setting(LEFT)?;
         upkeep.left = left.and_then(|left| left.parse().ok()).unwrap_or(0);
+        upkeep.queued = self.store.waiting_visits()?.into_iter().collect();
         Ok(())
     }
 
@@ -158,9 +159,12 @@ impl Writer<'_> {
     /// else to do.
     fn has_room_for_visits(&self) -> bool {
         let Some(upkeep) = self.upkeep.as_ref().filter(|upkeep| !upkeep.is_round_over) else { return false };
-        let queued = self.store.queued_revisits();
-        let has_room = if self.run.limits.workers == 1 { queued == 0 } else { queued <= self.portion() / 2 };
-        self.store.is_idle() || has_room && (upkeep.left > 0 || self.next_seq >= upkeep.next_portion)
+        let is_time = upkeep.left > 0 || self.next_seq >= upkeep.next_portion;
+        let has_room = || match self.store.queued_revisits() {
+            queued if self.run.limits.workers == 1 => queued == 0,
+            queued => queued <= self.portion() / 2,
+        };
+        self.store.is_idle() || is_time && has_room()
     }
 
     /// Pages that are queued again at once. A polite crawl needs many sites to be busy. Under any policy but `upkeep`, all:
@@ -216,10 +220,17 @@ impl Writer<'_> {
         self.run.may_pause && self.upkeep.as_ref().is_some_and(Upkeep::is_scheduled)
     }
 
+    /// Forgets visits that are committed, unless they are to be tried again.
+    pub(super) fn forget_visits(&mut self, results: &[PageResult]) {
+        let Some(upkeep) = &mut self.upkeep else { return };
+        for result in results.iter().filter(|result| !matches!(result.outcome, Outcome::Retry { .. })) {
+            upkeep.queued.remove(&result.oid);
+        }
+    }
+
     /// Notes on a result what its visit has shown, and when the next one is due.
     pub(super) fn note_visit(&mut self, work: &Work, result: &mut PageResult) {
         let Some(upkeep) = &mut self.upkeep else { return };
-        upkeep.queued.remove(&work.oid);
         if let Some(change) = change(work, result) {
             let Upkeep { plan, settings, .. } = upkeep;
             result.next_visit = Some(plan.after_visit(work.copy.as_deref(), change, result.at, settings));

@@ -185,10 +185,13 @@ impl Twin {
         taken
     }
 
-    /// Evicts the worst URLs beyond the bound.
+    /// Evicts the worst URLs beyond the bound; pages that are queued again are apart.
     pub(super) fn trim(&mut self) {
         let waits = |known: &&Known| {
-            known.state == State::Queued && !self.taken.contains(&known.number) && !self.is_parked(known)
+            known.state == State::Queued
+                && !known.came
+                && !self.taken.contains(&known.number)
+                && !self.is_parked(known)
         };
         let mut waiting: Vec<&Known> = self.known.iter().filter(waits).collect();
         waiting.sort_by(|a, b| self.compare(self.policy.keys(), a, b));
