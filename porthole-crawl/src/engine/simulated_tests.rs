@@ -85,14 +85,14 @@ impl Strategy for Owl {
 }
 
 /// The result of a crawl: the URLs of its pages, the number of fetches, and the simulated duration.
-struct CrawlSummary {
+struct SimulatedOutcome {
     stop: Stop,
     pages: Vec<String>,
     fetches: usize,
     seconds: f64,
 }
 
-fn crawl(limits: Limits) -> CrawlSummary {
+fn crawl(limits: Limits) -> SimulatedOutcome {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     let clock = ManualClock::at(Timestamp(1_000_000));
@@ -112,10 +112,10 @@ fn crawl(limits: Limits) -> CrawlSummary {
     };
     let stop = crawl.run_simulated(limits, &clock, &mut observe).unwrap();
     let seconds = clock.now().since(Timestamp(1_000_000)).as_secs_f64();
-    CrawlSummary { stop, pages, fetches, seconds }
+    SimulatedOutcome { stop, pages, fetches, seconds }
 }
 
-fn share_of_owls(summary: &CrawlSummary) -> f64 {
+fn share_of_owls(summary: &SimulatedOutcome) -> f64 {
     summary.pages.iter().filter(|url| url.contains("owls")).count() as f64 / summary.pages.len() as f64
 }
 
