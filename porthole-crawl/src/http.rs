@@ -28,8 +28,7 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHORIZATION, USER_AGENT,
+    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
 };
 use hyper::{Method, Uri, Version};
 use porthole_types::{CanonicalUrl, FailureKind, Headers};
@@ -79,8 +78,6 @@ pub struct HttpFetch {
 
 /// Maximum size to read of a body that is not a page: enough to reuse the connection in most cases.
 const MAX_NON_PAGE_BYTES: usize = 64 << 10;
-
-const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,application/pdf;q=0.8,*/*;q=0.1";
 
 impl HttpFetch {
     /// Creates a fetcher with the system's resolver.
@@ -272,11 +269,11 @@ impl Fetch for HttpFetch {
 
 fn every_request(settings: &HttpSettings) -> Result<HeaderMap, HttpSettingsError> {
     let mut headers = HeaderMap::new();
-    let agent = settings.user_agent();
-    let agent = HeaderValue::from_str(&agent).map_err(|_| HttpSettingsError::Contact(agent))?;
-    headers.insert(USER_AGENT, agent);
-    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
+    for (name, value) in settings.request_headers().iter() {
+        let refused = |_| HttpSettingsError::Contact(settings.user_agent());
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a constant name");
+        headers.insert(name, HeaderValue::from_str(value).map_err(refused)?);
+    }
     Ok(headers)
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct RawSettings {
     #[serde(default)]
     pub(crate) pages: RawPages,
     #[serde(default)]
+    pub(crate) archive: RawArchive,
+    #[serde(default)]
     pub(crate) maintain: RawMaintain,
 }
 
@@ -208,6 +210,9 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
                                 # "links": of both; "never": of neither
 # noarchive = true              # do not archive pages that ask for it
 
+[archive]
+# requests = true               # record the request for every page beside its response
+
 [distill]
 # site = "host"                 # links within a site are ignored; a site is a "host", a "domain",
                                 # or an "ip" address
@@ -236,6 +241,13 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # links = 20                    # maximum number of links per response
 # pages = 100                   # maximum number of queries per crawl
 "#;
+
+/// What `[archive]` says.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawArchive {
+    pub(crate) requests: Option<bool>,
+}
 
 /// What `[crawl]` says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]

@@ -517,7 +517,7 @@ impl Writer<'_> {
 
     /// Handles a page that was read and judged: scores its links, archives it, and queues it for the next commit.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
-        let Read { work, mut result, page, packed, is_revisit_record, took } = read;
+        let Read { work, mut result, page, packed, packed_request, is_revisit_record, took } = read;
         self.decrement_unread();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
             // It arrived after the limit was reached. `close` gives it back.
@@ -555,7 +555,7 @@ impl Writer<'_> {
             };
         }
         if let (Some((archive, _)), Some(packed)) = (&mut self.archive, packed) {
-            let span = archive.append(&packed, result.at)?;
+            let span = archive.append(&packed, packed_request.as_deref(), result.at)?;
             self.run.pending.archived = span.or(self.run.pending.archived);
             result.span = span.filter(|_| !is_revisit_record);
         }

@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
+use porthole_types::Headers;
+
 use super::{AllowedAddresses, Proxies};
+
+const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,application/pdf;q=0.8,*/*;q=0.1";
+
+/// What a body may be packed with.
+const ENCODINGS: &str = "gzip, br, zstd";
 
 /// Settings of [`HttpFetch`](super::HttpFetch). Every limit exists because some server needs it.
 #[derive(Clone, Debug)]
@@ -91,6 +98,13 @@ impl HttpSettings {
             Some(contact) => format!("{PRODUCT} (+{contact})"),
             None => PRODUCT.to_owned(),
         }
+    }
+
+    /// The headers that all requests have in common, in the order in which they are sent.
+    pub fn request_headers(&self) -> Headers {
+        let agent = self.user_agent();
+        let headers = [("user-agent", agent.as_str()), ("accept", ACCEPTED), ("accept-encoding", ENCODINGS)];
+        headers.into_iter().collect()
     }
 
     pub(super) fn check(&self) -> Result<(), HttpSettingsError> {

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Idle, Limits, LostPages, NotStarted, Refocus,
-    Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits, LostPages, NotStarted,
+    Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Policy, SqliteStore, Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::Selection;
@@ -164,6 +164,10 @@ fn prepare(
     if let Some(keep) = arguments.archive.keep() {
         crawl =
             crawl.archived(&workspace.pages(), keep)?.describing_archive(about_crawl(workspace, arguments));
+        // A replay sends nothing.
+        if arguments.web.is_empty() && workspace.settings.archive.requests.unwrap_or(true) {
+            crawl = crawl.recording_requests(http_settings(workspace, arguments)?.request_headers());
+        }
         say_lost(crawl.lost_pages());
     }
     Ok(crawl)
@@ -348,14 +352,18 @@ fn visit(
     if !arguments.web.is_empty() {
         return Ok(Crawl::new(RecordedWeb::open(&arguments.web)?, store, SystemClock)?.within(scope));
     }
-    let fetch = &workspace.settings.fetch;
-    let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
-    let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
+    let settings = http_settings(workspace, arguments)?;
+    let web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
     let crawl = Crawl::new(web, store, SystemClock)?.within(scope);
     Ok(match arguments.polite {
         true => crawl.polite(workspace.settings.polite.ready()?, AGENT),
         false => crawl.avoiding_traps(),
     })
+}
+
+fn http_settings(workspace: &Workspace, arguments: &cli::Crawl) -> anyhow::Result<HttpSettings> {
+    let fetch = &workspace.settings.fetch;
+    if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() }
 }
 
 /// Top-level domains that never exist on the open web (RFC 2606).

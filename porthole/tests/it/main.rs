@@ -16,6 +16,7 @@ mod languages;
 mod names;
 mod query;
 mod recording;
+mod requests;
 mod search;
 mod start;
 mod toward;
