@@ -36,7 +36,7 @@ use porthole_types::{CanonicalUrl, FailureKind, Headers};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::{AddressesFuture, Fetch, FetchFuture, Request, Response};
+use crate::{AddressesFuture, Fetch, FetchFuture, Request, RequestPurpose, Response};
 use body::{BodyLimits, BodyRead, read_body};
 use connection::{Connection, NoBody};
 use dial::{Dialer, is_https};
@@ -116,7 +116,7 @@ impl HttpFetch {
         let started = Instant::now();
         let (connection, answer) = self.send(request).await?;
         let (head, incoming) = answer.into_parts();
-        let read = self.read(connection, &request.url, &head, incoming).await?;
+        let read = self.read(connection, request, &head, incoming).await?;
         Ok(Response {
             status: head.status.as_u16(),
             headers: to_text(&head.headers),
@@ -194,6 +194,9 @@ impl HttpFetch {
             let login = HeaderValue::from_str(&login).map_err(|_| unsendable("the proxy's login"))?;
             headers.insert(PROXY_AUTHORIZATION, login);
         }
+        if request.purpose != RequestPurpose::Page {
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json,*/*;q=0.1"));
+        }
         for (name, value) in request.headers.iter() {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
             let value = HeaderValue::from_str(value).map_err(|_| unsendable(name.as_str()))?;
@@ -206,13 +209,15 @@ impl HttpFetch {
     async fn read(
         &self,
         mut connection: Connection,
-        url: &CanonicalUrl,
+        request: &Request,
         head: &hyper::http::response::Parts,
         incoming: Incoming,
     ) -> Result<BodyRead, Fault> {
+        let url = &request.url;
         let is_page = head.status.is_success();
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-        if is_page && !types::may_be_text(url, content_type) {
+        let is_any = request.purpose != RequestPurpose::Page;
+        if is_page && !is_any && !types::may_be_text(url, content_type) {
             return Ok(BodyRead::default());
         }
         let limits = self.body_limits(is_page);

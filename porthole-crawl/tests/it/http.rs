@@ -110,6 +110,21 @@ async fn a_body_of_another_type_is_not_read() {
 }
 
 #[tokio::test]
+async fn data_of_an_endpoint_is_read_whatever_its_type() {
+    let addr = serve(|mut stream| async move {
+        let head = read_head(&mut stream).await.unwrap_or_default();
+        let body = if head.contains("\r\naccept: application/json,") { "[1]" } else { "[0]" };
+        let answer =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{body}");
+        let _ = stream.write_all(answer.as_bytes()).await;
+    })
+    .await;
+    let url = CanonicalUrl::parse(&format!("http://{addr}/")).unwrap();
+    assert_eq!(fetcher().fetch(&Request::get(url.clone())).await.unwrap().body, b""[..], "no page");
+    assert_eq!(fetcher().fetch(&Request::data(url)).await.unwrap().body, b"[1]"[..]);
+}
+
+#[tokio::test]
 async fn errors_and_redirects_keep_their_status_whatever_their_body() {
     for (head, status) in [
         ("404 Not Found\r\nContent-Encoding: compress", 404),
