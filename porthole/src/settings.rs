@@ -1,6 +1,7 @@
 //! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
 mod maintain;
+mod search;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::maintain::RawMaintain;
+pub(crate) use self::search::RawSearch;
 use crate::output::misuse;
 
 /// The settings as written in the file.
@@ -29,6 +31,7 @@ pub(crate) struct RawSettings {
     #[serde(default)]
     pub(crate) distill: RawDistill,
     pub(crate) backlinks: Option<RawBacklinks>,
+    pub(crate) search: Option<RawSearch>,
     #[serde(default)]
     pub(crate) crawl: RawCrawl,
     #[serde(default)]
@@ -235,6 +238,10 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # relevance = 0.5               # minimum relevance of the pages to query
 # links = 20                    # maximum number of links per response
 # pages = 100                   # maximum number of queries per crawl
+
+# [search]
+# url = "http://127.0.0.1:8888/search?q={words}&format=json"   # for `start --words` and `examples
+                                # search`: returns pages with the words as JSON, like SearXNG
 "#;
 
 /// What `[crawl]` says.
@@ -574,7 +581,7 @@ mod tests {
     /// The settings in docs/configuration.md are those of the template, with their defaults; some have none.
     #[test]
     fn every_setting_is_documented() {
-        const WITHOUT_DEFAULT: [&str; 7] = [
+        const WITHOUT_DEFAULT: [&str; 8] = [
             "train.counting",
             "train.smoothing",
             "train.features",
@@ -582,6 +589,7 @@ mod tests {
             "fetch.proxy",
             "fetch.allow",
             "backlinks.url",
+            "search.url",
         ];
         let section_of = |line: &str, start: &str, end: &str| {
             Some(line.strip_prefix(start)?.split_once(end)?.0.trim_start_matches('[').to_owned())

@@ -20,4 +20,5 @@ mod search;
 mod start;
 mod toward;
 mod upkeep;
+mod words;
 mod workspace;
