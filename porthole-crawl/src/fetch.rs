@@ -72,6 +72,11 @@ impl Request {
         Request { purpose: RequestPurpose::Data, ..Request::get(url) }
     }
 
+    /// A POST request with JSON.
+    pub fn post(url: CanonicalUrl, json: impl Into<Bytes>) -> Self {
+        Request { purpose: RequestPurpose::Post(json.into()), ..Request::get(url) }
+    }
+
     /// The same request to this address, if there is one.
     pub fn at(self, address: Option<IpAddr>) -> Self {
         Request { address, ..self }
@@ -86,6 +91,8 @@ pub enum RequestPurpose {
     Page,
     /// Data of an endpoint, such as JSON: the body is read, whatever its type.
     Data,
+    /// To hand over JSON: a POST request with this body.
+    Post(Bytes),
 }
 
 /// An HTTP response with a decoded body.

@@ -38,7 +38,7 @@ use tokio::time::Instant;
 
 use crate::{AddressesFuture, Fetch, FetchFuture, Request, RequestPurpose, Response};
 use body::{BodyLimits, BodyRead, read_body};
-use connection::{Connection, NoBody};
+use connection::{Connection, RequestBody};
 use dial::{Dialer, is_https};
 use fault::{Fault, within};
 use memory::BodyMemory;
@@ -174,14 +174,19 @@ impl HttpFetch {
         Ok(answer)
     }
 
-    fn message(&self, request: &Request, is_http2: bool) -> Result<hyper::Request<NoBody>, Fault> {
+    fn message(&self, request: &Request, is_http2: bool) -> Result<hyper::Request<RequestBody>, Fault> {
         let url = &request.url;
         let unsendable =
             |what: &str| Fault::new(FailureKind::Protocol, format!("the request cannot be sent: {what}"));
         let is_absolute = is_http2 || self.is_proxied_as_is(url);
         let uri = if is_absolute { url.as_str() } else { url.path_and_query() };
-        let mut message = hyper::Request::new(NoBody);
-        *message.method_mut() = Method::GET;
+        let body = match &request.purpose {
+            RequestPurpose::Page | RequestPurpose::Data => None,
+            RequestPurpose::Post(json) => Some(json.clone()),
+        };
+        let is_post = body.is_some();
+        let mut message = hyper::Request::new(RequestBody(body));
+        *message.method_mut() = if is_post { Method::POST } else { Method::GET };
         *message.uri_mut() = uri.parse::<Uri>().map_err(|error| unsendable(&error.to_string()))?;
         let headers = message.headers_mut();
         *headers = self.headers.clone();
@@ -196,6 +201,9 @@ impl HttpFetch {
         }
         if request.purpose != RequestPurpose::Page {
             headers.insert(ACCEPT, HeaderValue::from_static("application/json,*/*;q=0.1"));
+        }
+        if is_post {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         for (name, value) in request.headers.iter() {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;

@@ -122,7 +122,7 @@ fn answer(
     most: usize,
 ) -> Result<EndpointAnswer, SearchEndpointError> {
     #[derive(Deserialize)]
-    struct Results {
+    struct FoundResults {
         results: Vec<serde_json::Value>,
     }
     match response.status {
@@ -136,7 +136,7 @@ fn answer(
     if response.truncated {
         return Err(SearchEndpointError::Size { url });
     }
-    let found: Results = match serde_json::from_slice(&response.body) {
+    let found: FoundResults = match serde_json::from_slice(&response.body) {
         Ok(found) => found,
         Err(error) => return Err(SearchEndpointError::Format { url, why: error.to_string() }),
     };

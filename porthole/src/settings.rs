@@ -1,5 +1,6 @@
 //! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
+mod events;
 mod maintain;
 mod search;
 
@@ -14,6 +15,7 @@ use porthole_crawl::{
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::events::{RawEvents, WebhookSettings};
 pub(crate) use self::maintain::RawMaintain;
 pub(crate) use self::search::RawSearch;
 use crate::output::misuse;
@@ -32,6 +34,8 @@ pub(crate) struct RawSettings {
     pub(crate) distill: RawDistill,
     pub(crate) backlinks: Option<RawBacklinks>,
     pub(crate) search: Option<RawSearch>,
+    #[serde(default)]
+    pub(crate) events: RawEvents,
     #[serde(default)]
     pub(crate) crawl: RawCrawl,
     #[serde(default)]
@@ -242,6 +246,12 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # [search]
 # url = "http://127.0.0.1:8888/search?q={words}&format=json"   # for `start --words` and `examples
                                 # search`: returns pages with the words as JSON, like SearXNG
+
+[events]
+# webhook = "https://…/hook"    # post the events of a crawl here, as batches of JSON
+# kinds = ["answer", "end"]     # only these kinds of events; all if unset
+# token = "…"                   # sent with them, as `Authorization: Bearer …`
+# allow = "loopback"            # addresses that are not public and may be posted to; a list of ranges
 "#;
 
 /// What `[crawl]` says.
@@ -581,7 +591,7 @@ mod tests {
     /// The settings in docs/configuration.md are those of the template, with their defaults; some have none.
     #[test]
     fn every_setting_is_documented() {
-        const WITHOUT_DEFAULT: [&str; 8] = [
+        const WITHOUT_DEFAULT: [&str; 12] = [
             "train.counting",
             "train.smoothing",
             "train.features",
@@ -590,6 +600,10 @@ mod tests {
             "fetch.allow",
             "backlinks.url",
             "search.url",
+            "events.webhook",
+            "events.kinds",
+            "events.token",
+            "events.allow",
         ];
         let section_of = |line: &str, start: &str, end: &str| {
             Some(line.strip_prefix(start)?.split_once(end)?.0.trim_start_matches('[').to_owned())

@@ -20,5 +20,6 @@ mod search;
 mod start;
 mod toward;
 mod upkeep;
+mod webhook;
 mod words;
 mod workspace;
