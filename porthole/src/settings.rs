@@ -1,6 +1,8 @@
 //! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
+mod events;
 mod maintain;
+mod search;
 
 use std::time::Duration;
 
@@ -13,7 +15,9 @@ use porthole_crawl::{
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::events::{RawEvents, WebhookSettings};
 pub(crate) use self::maintain::RawMaintain;
+pub(crate) use self::search::RawSearch;
 use crate::output::misuse;
 
 /// The settings as written in the file.
@@ -29,6 +33,9 @@ pub(crate) struct RawSettings {
     #[serde(default)]
     pub(crate) distill: RawDistill,
     pub(crate) backlinks: Option<RawBacklinks>,
+    pub(crate) search: Option<RawSearch>,
+    #[serde(default)]
+    pub(crate) events: RawEvents,
     #[serde(default)]
     pub(crate) crawl: RawCrawl,
     #[serde(default)]
@@ -240,6 +247,16 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # relevance = 0.5               # minimum relevance of the pages to query
 # links = 20                    # maximum number of links per response
 # pages = 100                   # maximum number of queries per crawl
+
+# [search]
+# url = "http://127.0.0.1:8888/search?q={words}&format=json"   # for `start --words` and `examples
+                                # search`: returns pages with the words as JSON, like SearXNG
+
+[events]
+# webhook = "https://…/hook"    # post the events of a crawl here, as batches of JSON
+# kinds = ["answer", "end"]     # only these kinds of events; all if unset
+# token = "…"                   # sent with them, as `Authorization: Bearer …`
+# allow = "loopback"            # addresses that are not public and may be posted to; a list of ranges
 "#;
 
 /// What `[archive]` says.
@@ -586,7 +603,7 @@ mod tests {
     /// The settings in docs/configuration.md are those of the template, with their defaults; some have none.
     #[test]
     fn every_setting_is_documented() {
-        const WITHOUT_DEFAULT: [&str; 7] = [
+        const WITHOUT_DEFAULT: [&str; 12] = [
             "train.counting",
             "train.smoothing",
             "train.features",
@@ -594,6 +611,11 @@ mod tests {
             "fetch.proxy",
             "fetch.allow",
             "backlinks.url",
+            "search.url",
+            "events.webhook",
+            "events.kinds",
+            "events.token",
+            "events.allow",
         ];
         let section_of = |line: &str, start: &str, end: &str| {
             Some(line.strip_prefix(start)?.split_once(end)?.0.trim_start_matches('[').to_owned())

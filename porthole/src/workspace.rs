@@ -101,6 +101,11 @@ impl Workspace {
         Ok(Workspace { root: root.to_owned(), settings })
     }
 
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The absolute path, which tells workspaces apart.
     pub(crate) fn identity(&self) -> PathBuf {
         fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())

@@ -36,7 +36,7 @@ use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
 use crate::robots::{RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
-use crate::{FetchError, Request, Response};
+use crate::{FetchError, Request, RequestPurpose, Response};
 
 /// An instruction to the driver.
 pub(crate) enum Action {
@@ -548,6 +548,7 @@ impl Network {
         now: Timestamp,
     ) -> Action {
         let mut headers = Headers::new();
+        let mut answer = RequestPurpose::Page;
         let url = match &purpose {
             Purpose::Page(work) => {
                 let copy = work.copy.as_ref().and_then(|copy| copy.validators.as_ref());
@@ -556,7 +557,10 @@ impl Network {
             }
             Purpose::Robots(fetch) => fetch.url(),
             Purpose::Sitemap(sitemap) => &sitemap.url,
-            Purpose::Backlinks(question) => &question.url,
+            Purpose::Backlinks(question) => {
+                answer = RequestPurpose::Data;
+                &question.url
+            }
             Purpose::Probe(url) => url,
         }
         .clone();
@@ -579,7 +583,7 @@ impl Network {
         let flight = self.manners.as_mut().map(|manners| manners.hosts.started(site, address, crawl_delay));
         self.jobs.insert(id, Job { purpose, site, flight, gates, started: now, lane });
         self.place(site, now);
-        Action::Fetch(id, Request { url, headers, address })
+        Action::Fetch(id, Request { url, headers, purpose: answer, address })
     }
 
     /// Moves a site to the phase that follows from its state. This is the only function that decides on phases.

@@ -107,6 +107,21 @@ impl HttpSettings {
         headers.into_iter().collect()
     }
 
+    /// The same for an endpoint that the user named. It may be on this machine or in a private network, and is reached
+    /// there without a proxy; what it names is not reached by these settings. It has to answer soon and briefly.
+    #[must_use]
+    pub fn for_endpoint(self) -> HttpSettings {
+        HttpSettings {
+            allow: self.allow.and(AllowedAddresses::own_network()),
+            proxies: self.proxies.sparing_own_network(),
+            first_byte_timeout: Duration::from_secs(20),
+            body_timeout: Duration::from_secs(20),
+            max_wire_bytes: 2 << 20,
+            max_body_bytes: 2 << 20,
+            ..self
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), HttpSettingsError> {
         let contact = self.contact.as_deref();
         if let Some(contact) = contact

@@ -4,6 +4,7 @@ mod events;
 mod metrics;
 mod summary;
 mod watch;
+mod webhook;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -309,7 +310,10 @@ async fn watch(
         !matches!(arguments.strategy.as_str(), "unfocused" | "breadth") && arguments.maintain.is_none();
     let patience = arguments.patience.or(is_focused.then_some(PATIENCE_PAGES)).filter(|&pages| pages > 0);
     let ends = ends.at_size(arguments.disk, workspace.sizes()).when_stagnant(patience);
-    let events = arguments.events.as_deref().map(Events::open).transpose()?;
+    let mut events = Vec::new();
+    events.extend(arguments.events.as_deref().map(Events::open).transpose()?);
+    let webhook = workspace.settings.events.ready(&workspace.settings.fetch)?;
+    events.extend(webhook.as_ref().map(Events::posted).transpose()?);
     let board = match arguments.metrics {
         Some(address) => {
             let board = Board::default();

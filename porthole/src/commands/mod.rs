@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod broaden;
+mod candidates;
 mod classify;
 mod control;
 mod crawl;

@@ -2,6 +2,8 @@
 
 mod filling;
 
+pub(crate) use self::filling::fill;
+
 use std::path::Path;
 
 use porthole_store::{FoundPage, IndexState, MARK_END, MARK_START, SearchAnswer, SearchRequest};
@@ -19,7 +21,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Search) -> anyhow::Result<()> {
     let tree = workspace::tree(&reader)?;
     let request = request(arguments, &tree)?;
     if !arguments.no_update {
-        filling::fill(&workspace)?;
+        fill(&workspace)?;
     }
     let Some(answer) = reader.search(&request)? else {
         return Err(misuse("there is no index yet; run `porthole search` without --no-update"));
@@ -71,7 +73,7 @@ fn request(arguments: &cli::Search, tree: &Taxonomy) -> anyhow::Result<SearchReq
 }
 
 /// Words, and phrases in quotes; a quote that is not closed ends with the text. What has no letter or digit is dropped.
-fn phrases(text: &str) -> Vec<String> {
+pub(crate) fn phrases(text: &str) -> Vec<String> {
     let text = text.replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
     let mut phrases = Vec::new();
     for (index, part) in text.split('"').enumerate() {

@@ -21,4 +21,6 @@ mod search;
 mod start;
 mod toward;
 mod upkeep;
+mod webhook;
+mod words;
 mod workspace;

@@ -50,7 +50,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves pages by path; a page that begins with `>` is a redirect.
+    /// Serves pages by path; a page that begins with `>` is a redirect, and one with `{` or `[` is JSON.
     pub(crate) fn new(pages: &[(&str, String)]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -92,6 +92,9 @@ fn answer(page: Option<&String>) -> String {
     let (status, header, body) = match page.map(|page| (page, page.strip_prefix('>'))) {
         None => ("404 Not Found", String::new(), ""),
         Some((_, Some(target))) => ("302 Found", format!("Location: {target}\r\n"), ""),
+        Some((page, None)) if page.starts_with(['{', '[']) => {
+            ("200 OK", "Content-Type: application/json\r\n".to_owned(), page.as_str())
+        }
         Some((page, None)) => ("200 OK", "Content-Type: text/html\r\n".to_owned(), page.as_str()),
     };
     let length = body.len();

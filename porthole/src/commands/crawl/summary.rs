@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::super::broaden;
 use super::watch::Watch;
+use super::webhook::WebhookReport;
 use crate::output;
 
 /// Message for a full disk.
@@ -35,6 +36,8 @@ pub(super) struct Summary {
     links: usize,
     sites: usize,
     seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook: Option<WebhookReport>,
 }
 
 impl Summary {
@@ -57,6 +60,7 @@ impl Summary {
             links: counts.links,
             sites: counts.sites,
             seconds: watch.seconds(),
+            webhook: watch.webhook.clone(),
         }
     }
 
@@ -86,7 +90,15 @@ impl Summary {
             ("sites".to_owned(), self.sites.to_string()),
             ("fetches per second".to_owned(), format!("{rate:.0}")),
         ]);
+        if let Some(webhook) = &self.webhook {
+            rows.push(("events posted to the webhook".to_owned(), webhook.delivered.to_string()));
+        }
         output::print_rows(&rows);
+        if let Some(webhook) = self.webhook.as_ref().filter(|webhook| webhook.dropped > 0) {
+            let events = output::count(usize::try_from(webhook.dropped).unwrap_or(usize::MAX), "event");
+            let why = if webhook.error.is_empty() { "it is too slow" } else { &webhook.error };
+            output::say(&format!("warning: {events} for the webhook dropped: {why}"));
+        }
         output::print(&format!("\n{}", self.in_words()));
     }
 

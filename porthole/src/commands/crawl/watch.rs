@@ -14,6 +14,7 @@ use tokio::runtime::Builder;
 
 use super::events::{Events, outcome};
 use super::metrics::{Board, CrawlFigures};
+use super::webhook::WebhookReport;
 use crate::output::{self, Progress};
 
 /// Why the observer ends a crawl.
@@ -134,7 +135,9 @@ pub(super) struct Watch {
     pub(super) strategy: String,
     began: Instant,
     progress: Progress,
-    events: Option<Events>,
+    events: Vec<Events>,
+    /// What became of the events of a webhook, at the end.
+    pub(super) webhook: Option<WebhookReport>,
     board: Option<Board>,
     ends: EndConditions,
     pub(super) ended: Option<EndReason>,
@@ -203,7 +206,7 @@ impl Watch {
         strategy: &str,
         pages: Option<u64>,
         ends: EndConditions,
-        events: Option<Events>,
+        events: Vec<Events>,
         board: Option<Board>,
     ) -> Self {
         Watch {
@@ -212,6 +215,7 @@ impl Watch {
             began: Instant::now(),
             progress: Progress::new("crawling", pages.unwrap_or(0)),
             events,
+            webhook: None,
             board,
             ends,
             ended: None,
@@ -272,8 +276,8 @@ impl Watch {
     /// Ends the progress bar and the events.
     pub(super) fn finish(&mut self, stop: &str) {
         self.progress.finish();
-        if let Some(events) = self.events.take() {
-            events.ended(stop, self.fetches, self.pages);
+        for events in self.events.drain(..) {
+            self.webhook = events.ended(stop, self.fetches, self.pages).or(self.webhook.take());
         }
     }
 
@@ -349,7 +353,7 @@ impl Watch {
 impl Observer for Watch {
     fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
         self.count(&seen);
-        if let Some(events) = &mut self.events {
+        for events in &mut self.events {
             events.fetched(&seen, &self.tree);
         }
         self.show(&seen);
@@ -366,13 +370,13 @@ impl Observer for Watch {
             None => "the crawl continues".to_owned(),
         };
         self.progress.println(&message);
-        if let Some(events) = &mut self.events {
+        for events in &mut self.events {
             events.held_up(why);
         }
     }
 
     fn recorded(&mut self, event: &Event) {
-        if let Some(events) = &mut self.events {
+        for events in &mut self.events {
             events.recorded(event);
         }
     }
