@@ -41,8 +41,8 @@ pub use sqlite::{
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, DistilledScores, DuePages, Estimate, GraphEdge, GraphNode, LinkGraph,
-    NeighbourEvidence, RAISED, Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, StoredHost,
-    StoredRobots, TriedUrl,
+    NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged, SiteAddress, Store, StoreCounts,
+    StoreReader, StoredHost, StoredRobots, TriedUrl,
 };
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
