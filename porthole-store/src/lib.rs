@@ -30,7 +30,7 @@ pub use answer::{KeptQuery, QueryAnswer, QueryLimits, SeenRows, SqlValue};
 pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
-pub use rows::{PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
+pub use rows::{KnownUrl, PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
 pub use search::{
     FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
 };

@@ -12,8 +12,8 @@ use porthole_types::{
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
 use crate::{
-    CommandRow, KeptQuery, NamedQuery, PageFilter, Policy, QueryAnswer, QueryLimits, Result, RowTable,
-    SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
+    CommandRow, KeptQuery, KnownUrl, NamedQuery, PageFilter, Policy, QueryAnswer, QueryLimits, Result,
+    RowTable, SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
 };
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
@@ -248,6 +248,9 @@ pub trait StoreReader: Send + Sync {
 
     /// The URLs in a range of rows of `crawl` that failed, were skipped, evicted or rejected, in their order.
     fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>>;
+
+    /// The queued URLs and fetched pages in a range of rows of `crawl`, in their order.
+    fn urls(&self, rows: RangeInclusive<u64>) -> Result<Vec<KnownUrl>>;
 
     /// The links in a range of rows of `edge`, in their order.
     fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>>;

@@ -17,7 +17,7 @@ use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
-    Collision, CommandRow, Error, GraphEdge, KeptQuery, LinkGraph, NeighbourEvidence, PageFilter,
+    Collision, CommandRow, Error, GraphEdge, KeptQuery, KnownUrl, LinkGraph, NeighbourEvidence, PageFilter,
     QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader,
     StoredExample, StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
 };
@@ -247,6 +247,10 @@ impl StoreReader for SqliteReader {
 
     fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>> {
         rows::skipped(&*self.pool.get()?, rows)
+    }
+
+    fn urls(&self, rows: RangeInclusive<u64>) -> Result<Vec<KnownUrl>> {
+        rows::urls(&*self.pool.get()?, rows)
     }
 
     fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>> {

@@ -28,7 +28,7 @@ use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
 use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
-use crate::commands::toward;
+use crate::commands::{scope_preview, toward};
 use crate::output::{self, Progress, misuse};
 use crate::settings::{BroadenWord, RawBacklinks};
 use crate::sources;
@@ -46,6 +46,10 @@ const STAGNATED: u8 = 60;
 const PATIENCE_PAGES: u64 = 5_000;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
+    if arguments.preview {
+        scope_preview::run(root, &scope_settings(arguments, arguments.domain.clone()), arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let ends = EndConditions::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
@@ -337,6 +341,17 @@ fn workers(arguments: &cli::Crawl) -> usize {
     arguments.workers.unwrap_or(if arguments.web.is_empty() { WORKERS } else { 1 }).into()
 }
 
+fn scope_settings(arguments: &cli::Crawl, domains: Vec<String>) -> ScopeSettings {
+    ScopeSettings {
+        include: arguments.include.clone(),
+        exclude: arguments.exclude.clone(),
+        domains,
+        languages: arguments.language.clone(),
+        max_depth: arguments.depth,
+        max_pages_a_site: arguments.site_pages,
+    }
+}
+
 /// Opens the web that the arguments name, with its scope and politeness rules.
 fn visit(
     workspace: &Workspace,
@@ -348,14 +363,7 @@ fn visit(
     if is_impolite && workspace.settings.fetch.proxy.is_some() {
         confine(&mut domains)?;
     }
-    let scope = Scope::new(&ScopeSettings {
-        include: arguments.include.clone(),
-        exclude: arguments.exclude.clone(),
-        domains,
-        languages: arguments.language.clone(),
-        max_depth: arguments.depth,
-        max_pages_a_site: arguments.site_pages,
-    });
+    let scope = Scope::new(&scope_settings(arguments, domains));
     let scope = scope.map_err(|error| misuse(error.to_string()))?;
     let scope = scope.with_page_rules(workspace.settings.pages.rules());
     if !arguments.web.is_empty() {
