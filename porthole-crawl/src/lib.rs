@@ -1,5 +1,6 @@
 //! The crawler: takes URLs from the frontier, fetches them through [`Fetch`], and stores the results.
 
+mod alarms;
 mod archive;
 mod backlinks;
 mod clock;
@@ -23,6 +24,7 @@ mod sitemap;
 mod traps;
 mod upkeep;
 
+pub use alarms::{AlarmSettings, DiskSpace};
 pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;

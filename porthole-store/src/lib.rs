@@ -30,7 +30,7 @@ pub use answer::{KeptQuery, QueryAnswer, QueryLimits, SeenRows, SqlValue};
 pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
-pub use rows::{PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
+pub use rows::{KnownUrl, PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
 pub use search::{
     FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
 };
@@ -41,8 +41,8 @@ pub use sqlite::{
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, DistilledScores, DuePages, Estimate, GraphEdge, GraphNode, LinkGraph,
-    NeighbourEvidence, RAISED, Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, StoredHost,
-    StoredRobots, TriedUrl,
+    NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged, SiteAddress, Store, StoreCounts,
+    StoreReader, StoredHost, StoredRobots, TriedUrl,
 };
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,

@@ -1,5 +1,6 @@
 //! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
+mod alarms;
 mod events;
 mod maintain;
 mod search;
@@ -15,6 +16,7 @@ use porthole_crawl::{
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::alarms::RawAlarms;
 pub(crate) use self::events::{RawEvents, WebhookSettings};
 pub(crate) use self::maintain::RawMaintain;
 pub(crate) use self::search::RawSearch;
@@ -44,6 +46,8 @@ pub(crate) struct RawSettings {
     pub(crate) archive: RawArchive,
     #[serde(default)]
     pub(crate) maintain: RawMaintain,
+    #[serde(default)]
+    pub(crate) alarms: RawAlarms,
 }
 
 /// Endpoint that returns the pages that link to a page.
@@ -208,6 +212,19 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 
 [crawl]
 # idle = "wait"                 # wait while the sites with the best links are resting; "fill": fetch others
+# broaden = "ask"               # when a crawl stagnates, propose topics that occur together with the good ones;
+                                # "yes": follow links on pages about them and go on; "no": neither
+
+[alarms]
+# on = true                     # say when a crawl goes wrong: on the terminal, as events, in `porthole status`
+# pages = 100                   # relevance: compare the mean of this many pages (or 2, 4 times as many)
+                                # with that of up to 4 times as many before
+# window = "1m"                 # acquisition: compare relevant pages in this time (or 2 to 64 times as long)
+# fall = 0.6                    # share by which relevance or acquisition must fall
+# fetches = 50                  # failures: of the last this many first tries,
+# failing = 0.8                 # this share must fail
+# disk-free = 0.03              # disk: less than this share is free,
+# disk-time = "1h"              # or less than comes in this time, or in the rest of `--pages`
 
 [pages]
 # refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect
@@ -272,6 +289,20 @@ pub(crate) struct RawArchive {
 pub(crate) struct RawCrawl {
     #[serde(default)]
     pub(crate) idle: IdleWord,
+    #[serde(default)]
+    pub(crate) broaden: BroadenWord,
+}
+
+/// What is done when good topics commingle with others, and the crawl stagnates or its relevance falls.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BroadenWord {
+    /// A proposal is printed.
+    #[default]
+    Ask,
+    /// Links on pages about the other topics are followed.
+    Yes,
+    No,
 }
 
 /// What a free worker does while the sites with good links rest.

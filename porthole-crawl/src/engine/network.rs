@@ -8,12 +8,14 @@
 //! A few sites cannot block the others: address lookups have their own slots, slow requests move to a bounded slow
 //! lane, sites that have not answered get at most half of the slots and those that have not delivered a page quickly at
 //! most three quarters, and requests per domain and per address block are capped. `lanes` tracks the requests in flight,
-//! `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts` decides who is to blame for a failure.
+//! `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts` decides who is to blame for a failure,
+//! `states` counts sites for those who watch.
 
 mod doubts;
 mod lanes;
 mod lookups;
 mod rules;
+mod states;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -28,6 +30,7 @@ pub(super) use self::lanes::Lane;
 use self::lanes::{Job, Jobs, Purpose};
 use self::lookups::Lookups;
 use self::rules::refused;
+pub(super) use self::states::SiteStates;
 use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
 use super::outage::Reachability;
@@ -126,6 +129,8 @@ pub(crate) struct Network {
     last_answer: Timestamp,
     reported_waiting: Option<Timestamp>,
     reported_idle: Option<u64>,
+    /// When the sites by state were last counted, and the result.
+    reported_sites: Option<(Timestamp, SiteStates)>,
     aborts: Vec<JobId>,
     /// Messages to the writer half.
     pub(crate) outbox: Vec<ToWriter>,
@@ -161,6 +166,7 @@ impl Network {
             last_answer: Timestamp(i64::MIN),
             reported_waiting: None,
             reported_idle: None,
+            reported_sites: None,
             aborts: Vec::new(),
             outbox: Vec::new(),
         }

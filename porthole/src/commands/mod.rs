@@ -22,6 +22,7 @@ mod packaging;
 mod propose;
 mod query;
 mod report;
+mod scope_preview;
 mod search;
 mod sites;
 mod start;

@@ -1,5 +1,6 @@
 //! The whole workspace: dependencies between crates, and the program as a user runs it.
 
+mod alarms;
 mod arrows;
 mod background;
 mod backlinks;

@@ -122,6 +122,7 @@ pub(super) fn explain_stagnation(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
     is_hard: bool,
+    may_propose: bool,
 ) -> anyhow::Result<()> {
     let census = broaden::census(reader)?;
     let mut fetched: Vec<(&TopicId, &TopicPages)> = census.iter().collect();
@@ -132,7 +133,7 @@ pub(super) fn explain_stagnation(
         output::print(&format!("  {pages:>6}  {:.2}  {}", broaden::mean(*found), tree.path(*topic)));
     }
     output::print("\nwhat may help:");
-    for advice in advice(tree, &census, is_hard) {
+    for advice in advice(tree, &census, is_hard, may_propose) {
         output::print(&format!("  {advice}"));
     }
     Ok(())
@@ -146,12 +147,12 @@ const RELATED: f64 = 0.05;
 
 /// What may help a crawl that finds nothing, the most promising first. Topics are named only if pages about them were
 /// fetched and are related to the good ones.
-fn advice(tree: &Taxonomy, census: &Census, is_hard: bool) -> Vec<String> {
+fn advice(tree: &Taxonomy, census: &Census, is_hard: bool, may_propose: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if is_hard {
         advice.push("`porthole crawl --strategy soft` continues with the links on all pages".to_owned());
     }
-    let mut proposed = broaden(tree, census);
+    let mut proposed = if may_propose { broaden(tree, census) } else { Vec::new() };
     proposed.retain(|proposal| broaden::mean(proposal.found) >= RELATED);
     proposed.sort_by(|a, b| b.found.relevance.total_cmp(&a.found.relevance).then(a.topic.cmp(&b.topic)));
     for proposal in &proposed {
@@ -179,11 +180,12 @@ mod tests {
         tree.mark(owls).unwrap();
         let pages = |pages, mean: f64| TopicPages { pages, relevance: mean * pages as f64 };
         let census = Census::from([(owls, pages(20, 0.9)), (crows, pages(60, 0.0)), (ducks, pages(30, 0.4))]);
-        let lines = advice(&tree, &census, false);
+        let lines = advice(&tree, &census, false, true);
         let marks: Vec<&String> = lines.iter().filter(|line| line.contains("topics mark")).collect();
         assert!(!marks.is_empty() && marks.iter().all(|line| !line.contains("Crows`")), "{lines:?}");
         assert!(!lines[0].contains("0.00"), "{lines:?}");
         assert!(lines.iter().all(|line| !line.contains("workspace")), "{lines:?}");
-        assert!(advice(&tree, &census, true)[0].contains("--strategy soft"));
+        assert!(advice(&tree, &census, true, true)[0].contains("--strategy soft"));
+        assert!(advice(&tree, &census, false, false).iter().all(|line| !line.contains("topics mark")));
     }
 }

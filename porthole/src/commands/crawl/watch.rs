@@ -1,6 +1,6 @@
 //! Observes a crawl: counts the results, shows progress, and checks the conditions that end it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,9 +9,10 @@ use std::{io, thread};
 
 use porthole_crawl::{Observer, Seen};
 use porthole_topic::Taxonomy;
-use porthole_types::{Event, Judgment, Outcome, TopicId};
+use porthole_types::{AlarmKind, AlarmNotice, Event, Judgment, Outcome, TopicId};
 use tokio::runtime::Builder;
 
+use super::broadening::Broadener;
 use super::events::{Events, outcome};
 use super::metrics::{Board, CrawlFigures};
 use super::webhook::WebhookReport;
@@ -154,9 +155,15 @@ pub(super) struct Watch {
     last: VecDeque<f64>,
     since_good: u64,
     failures: BTreeMap<&'static str, u64>,
+    /// Alarms that have begun and not ended.
+    alarms: BTreeSet<AlarmKind>,
     /// In a maintained crawl: visits by what they have shown.
     visits: BTreeMap<&'static str, u64>,
     shown: Instant,
+    /// Broadens the topic, if that is allowed and has not failed.
+    broadener: Option<Broadener>,
+    /// Whether it was asked to do so and has not answered.
+    is_broadening: bool,
     /// Workers that wait for good sites, these, and when that was said.
     waits_for: Option<(usize, usize, Instant)>,
 }
@@ -229,8 +236,11 @@ impl Watch {
             last: VecDeque::with_capacity(WINDOW),
             since_good: 0,
             failures: BTreeMap::new(),
+            alarms: BTreeSet::new(),
             visits: BTreeMap::new(),
             shown: Instant::now(),
+            broadener: None,
+            is_broadening: false,
             waits_for: None,
         }
     }
@@ -275,6 +285,7 @@ impl Watch {
 
     /// Ends the progress bar and the events.
     pub(super) fn finish(&mut self, stop: &str) {
+        self.broadener = None;
         self.progress.finish();
         for events in self.events.drain(..) {
             self.webhook = events.ended(stop, self.fetches, self.pages).or(self.webhook.take());
@@ -343,9 +354,54 @@ impl Watch {
             sites: counts.sites,
             links: counts.links,
             failures: self.failures(),
+            alarms: self.alarms.clone(),
         };
         if let Some(mut board) = self.board.as_ref().and_then(|board| board.lock().ok()) {
             *board = figures;
+        }
+    }
+}
+
+impl Watch {
+    /// Lets the crawl broaden its topic.
+    pub(super) fn broaden_by(&mut self, broadener: Broadener) {
+        self.broadener = Some(broadener);
+    }
+
+    /// Asks for the topic to be broadened. Returns whether there is hope.
+    fn broaden(&mut self) -> bool {
+        let Some(broadener) = &self.broadener else { return false };
+        self.is_broadening = self.is_broadening || broadener.request();
+        self.is_broadening
+    }
+
+    /// The answer: an event, or `None` if no topic is proposed.
+    pub(super) fn broadened(&mut self, event: Option<&Event>) {
+        self.is_broadening = false;
+        match event {
+            Some(event) => {
+                self.since_good = 0;
+                self.progress.println(&event.detail);
+                self.recorded(event);
+            }
+            // A crawl that has stagnated would ask again and again.
+            None if self.ends.now(self.since_good) == Some(EndReason::Stagnated) => self.broadener = None,
+            None => {}
+        }
+    }
+
+    /// Shows the beginning or the end of an alarm. No page may come after it that would update the figures.
+    fn alarm(&mut self, notice: &AlarmNotice) {
+        match notice.begins {
+            true => self.alarms.insert(notice.kind),
+            false => self.alarms.remove(&notice.kind),
+        };
+        self.progress.println(&format!("alarm: {}", notice.detail()));
+        if notice.begins && notice.kind == AlarmKind::Relevance {
+            self.broaden();
+        }
+        if let Some(mut board) = self.board.as_ref().and_then(|board| board.lock().ok()) {
+            board.alarms.clone_from(&self.alarms);
         }
     }
 }
@@ -379,10 +435,16 @@ impl Observer for Watch {
         for events in &mut self.events {
             events.recorded(event);
         }
+        let notice = AlarmNotice::parse(&event.detail).filter(|_| event.kind == AlarmNotice::EVENT);
+        if let Some(notice) = notice {
+            self.alarm(&notice);
+        }
     }
 
     fn waiting(&mut self) -> ControlFlow<()> {
-        self.ended = self.ended.or_else(|| self.ends.now(self.since_good));
+        let end = self.ended.or_else(|| self.ends.now(self.since_good));
+        let is_broadened = end == Some(EndReason::Stagnated) && self.broaden();
+        self.ended = end.filter(|_| !is_broadened);
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
