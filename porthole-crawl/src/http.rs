@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
+    ACCEPT, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
 };
 use hyper::{Method, Uri, Version};
 use porthole_types::{CanonicalUrl, FailureKind, Headers};
