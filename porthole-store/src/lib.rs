@@ -15,6 +15,7 @@ mod about;
 mod answer;
 mod error;
 mod frontier;
+mod listing;
 mod policy;
 mod queries;
 mod rows;
@@ -28,6 +29,7 @@ mod workspace_writer;
 pub use about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
 pub use answer::{KeptQuery, QueryAnswer, QueryLimits, SeenRows, SqlValue};
 pub use error::{Error, Result};
+pub use listing::{ListedPage, PageListing, PageOrder};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
 pub use rows::{KnownUrl, PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
@@ -40,9 +42,9 @@ pub use sqlite::{
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, DistilledScores, DuePages, Estimate, GraphEdge, GraphNode, LinkGraph,
-    NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged, SiteAddress, Store, StoreCounts,
-    StoreReader, StoredHost, StoredRobots, TriedUrl,
+    Batch, Committed, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint, FetchedUrl, GraphEdge,
+    GraphNode, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
+    SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
 };
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,

@@ -12,9 +12,11 @@ mod lab;
 mod query;
 mod report;
 mod search;
+mod serve;
 mod start;
 mod topics;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -39,6 +41,7 @@ pub(crate) use self::lab::{
 pub(crate) use self::query::{KeepArguments, KeepQuery, Query};
 pub(crate) use self::report::CrawlReport;
 pub(crate) use self::search::Search;
+pub(crate) use self::serve::Serve;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
@@ -108,6 +111,8 @@ pub(crate) enum CliCommand {
     /// List, disable and enable sites
     #[command(subcommand)]
     Sites(Sites),
+    /// Serve the dashboard: administer, watch and explore crawls in a browser
+    Serve(Serve),
     /// Compare a focused and an unfocused crawl on a synthetic web, offline
     Demo(Demo),
     /// Print completions for a shell: bash, elvish, fish, powershell, zsh
@@ -146,6 +151,10 @@ pub(crate) struct Demo {
     /// Keep the crawls in this folder, as the workspaces focused and unfocused
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Serve the dashboard with both crawls at work, until Ctrl-C. On a terminal
+    /// this is the default
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, require_equals = true, conflicts_with = "json")]
+    pub(crate) serve: Option<Option<SocketAddr>>,
     /// Print the figures as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use porthole_crawl::{Keep, VisitTiming};
 use porthole_store::Policy;
 
+use crate::settings::IdleWord;
+
 /// Arguments of a crawl
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Crawl {
@@ -32,6 +34,10 @@ pub(crate) struct Crawl {
     /// Concurrent fetches [default: 64; 1 in a replay]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) workers: Option<u16>,
+    /// What free workers do while the sites with the best links rest
+    /// [default: `idle` in porthole.toml]
+    #[arg(long, value_enum)]
+    pub(crate) idle: Option<IdleWord>,
     /// Fetch only URLs that match this pattern; * matches anything
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,
@@ -105,6 +111,10 @@ pub(crate) struct Crawl {
     /// Serve Prometheus metrics at http://ADDR/metrics
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Serve the dashboard of this crawl. On a terminal it stays after the crawl,
+    /// until Ctrl-C [default address: 127.0.0.1:7373, or the next free port]
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, require_equals = true)]
+    pub(crate) serve: Option<Option<SocketAddr>>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

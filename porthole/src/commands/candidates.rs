@@ -18,7 +18,7 @@ pub(crate) use self::choosing::CandidateChoice;
 use self::ranking::{WordRanking, WordScore};
 use crate::cli;
 use crate::commands::examples::add::NewExamplePage;
-use crate::commands::search::{fill, phrases};
+use crate::commands::search::fill;
 use crate::documents::{DocumentReader, NamedDocument, TermDocument, find_document};
 use crate::output::{self, count, misuse, quoted};
 use crate::visiting::Visitor;
@@ -184,7 +184,7 @@ impl CandidateQuery<'_> {
         }
         let reader = index.reader()?;
         let request = SearchRequest {
-            words: phrases(self.words),
+            words: SearchRequest::phrases(self.words),
             limit: self.sources.candidates,
             ..SearchRequest::default()
         };

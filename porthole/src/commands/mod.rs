@@ -24,6 +24,7 @@ mod query;
 mod report;
 mod scope_preview;
 mod search;
+mod serve;
 mod sites;
 mod start;
 mod status;
@@ -62,6 +63,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Export(arguments) => export::run(workspace, &arguments),
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
+        CliCommand::Serve(arguments) => serve::run(workspace, &arguments).await,
         CliCommand::Demo(arguments) => demo::run(arguments).await,
         CliCommand::Completions(arguments) => packaging::completions(&arguments),
         CliCommand::Man(arguments) => packaging::man(&arguments),

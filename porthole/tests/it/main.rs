@@ -19,6 +19,7 @@ mod query;
 mod recording;
 mod requests;
 mod search;
+mod serve;
 mod start;
 mod toward;
 mod upkeep;

@@ -25,6 +25,8 @@ pub(super) struct StartRequest {
     pub(super) is_mixed: bool,
     /// Folders of bookmarks.
     pub(super) folders: Vec<BookmarkFolder>,
+    /// Entries of bookmarks that are not used.
+    pub(super) left_out: usize,
 }
 
 /// A folder of bookmarks, or a topic of another list.
@@ -69,8 +71,10 @@ impl StartRequest {
         // With a topic for all pages, folders do not matter.
         let has_words = arguments.words.is_some();
         let is_one_topic = arguments.topic.is_some() || arguments.name.is_some() || has_words;
+        let mut left_out = 0;
         for list in lists {
             let found = bookmarked(&list, allows_local, is_one_topic)?;
+            left_out += found.left_out;
             pages.extend(found.unfiled);
             folders.extend(found.folders);
         }
@@ -84,7 +88,7 @@ impl StartRequest {
             ));
         }
         // Of pages that are found by words, each becomes an example for itself.
-        Ok(StartRequest { folder, pages, is_mixed: is_mixed && !has_words, folders })
+        Ok(StartRequest { folder, pages, is_mixed: is_mixed && !has_words, folders, left_out })
     }
 }
 
@@ -118,11 +122,13 @@ struct Bookmarks {
     /// Pages in no folder.
     unfiled: Vec<NamedPage>,
     folders: Vec<BookmarkFolder>,
+    /// Number of entries that are not used.
+    left_out: usize,
 }
 
 /// The pages that a file lists, by folder. Says what was left out and why.
 fn bookmarked(file: &Path, allows_local: bool, is_one_topic: bool) -> anyhow::Result<Bookmarks> {
-    let mut found = Bookmarks { unfiled: Vec::new(), folders: Vec::new() };
+    let mut found = Bookmarks { unfiled: Vec::new(), folders: Vec::new(), left_out: 0 };
     let mut left_out: Vec<String> = Vec::new();
     for entry in ExampleSource::open(file, None)?.items()? {
         let item = match entry? {
@@ -150,6 +156,7 @@ fn bookmarked(file: &Path, allows_local: bool, is_one_topic: bool) -> anyhow::Re
         left_out.extend(unfiled.map(|page| format!("{}: it is in no folder", page.url)));
     }
     sample(&mut found.unfiled, file);
+    found.left_out = left_out.len();
     if !left_out.is_empty() {
         let entries = count(left_out.len(), "entry").replace("entrys", "entries");
         output::say(&format!("left out {entries} of {}:", file.display()));
