@@ -26,6 +26,7 @@ mod search;
 mod sites;
 mod start;
 mod status;
+mod teach;
 mod top;
 mod topics;
 mod toward;
@@ -59,6 +60,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Search(arguments) => search::run(workspace, &arguments),
         CliCommand::Query(arguments) => query::run(workspace, &arguments).await,
         CliCommand::Export(arguments) => export::run(workspace, &arguments),
+        CliCommand::Teach(arguments) => teach::run(workspace, &arguments).await,
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
         CliCommand::Demo(arguments) => demo::run(arguments).await,

@@ -19,6 +19,7 @@ mod query;
 mod recording;
 mod search;
 mod start;
+mod teach;
 mod toward;
 mod upkeep;
 mod workspace;
