@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits, LostPages, NotStarted,
-    Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    AGENT, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits, LostPages,
+    NotStarted, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Policy, SqliteStore, Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::Selection;
@@ -384,9 +384,6 @@ fn confine(domains: &mut Vec<String>) -> anyhow::Result<()> {
         ))),
     }
 }
-
-/// User agent token in robots.txt files.
-const AGENT: &str = "porthole";
 
 /// Timeout of one judgment by an external program.
 const PATIENCE: Duration = Duration::from_secs(30);
