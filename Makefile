@@ -3,7 +3,7 @@
 CARGO ?= cargo
 VENV := target/venv
 
-.PHONY: demo test bench fuzz packages help
+.PHONY: demo test bench fuzz packages deb help
 
 help:
 	@echo "make demo   crawl a synthetic web and see what comes of it"
@@ -11,6 +11,7 @@ help:
 	@echo "make bench  the extractor and the store, measured (several minutes)"
 	@echo "make fuzz   the fuzz targets, ten minutes each"
 	@echo "make packages  the program with manual pages and completions, in target/packages"
+	@echo "make deb    a Debian package of it, in target/debian"
 
 demo: toolchain
 	$(CARGO) run --quiet --release -p porthole -- demo
@@ -31,7 +32,6 @@ fuzz: toolchain
 	scripts/fuzz pdf 600
 	scripts/fuzz warc 600
 
-# `cargo deb -p porthole --no-build` (cargo install cargo-deb) makes a Debian package of it.
 packages: toolchain
 	$(CARGO) build --release -p porthole --locked
 	mkdir -p target/packages/completions
@@ -40,6 +40,10 @@ packages: toolchain
 	target/release/porthole completions zsh > target/packages/completions/_porthole
 	target/release/porthole completions fish > target/packages/completions/porthole.fish
 	cp target/release/porthole target/packages/
+
+deb: packages
+	@command -v cargo-deb >/dev/null || $(CARGO) install --locked cargo-deb
+	$(CARGO) deb -p porthole --no-build
 
 .PHONY: toolchain warcio
 toolchain:
