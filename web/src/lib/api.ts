@@ -1,0 +1,141 @@
+/** The server's API: its types, and one function for reads and one for changes. */
+
+export interface Problem { error: string; remedy?: string | null }
+
+export interface WorkspaceRow {
+  name: string; path: string; is_running: boolean; pages: number; queued: number; harvest: number | null;
+  good: string[]; last_stop: string | null; started_here: boolean;
+}
+
+export interface Alarm { id: number; at: number; kind: string; detail: string; is_active: boolean }
+export interface Live {
+  workers_idle: number | null; sites_awaited: number | null; ready: number | null; resting: number | null; busy: number | null;
+  given_up: number | null; held_up: string | null; budget_pages: number | null;
+}
+export interface Status {
+  is_running: boolean; is_paused: boolean; strategy: string | null; policy: string | null;
+  critic: { trained_at: number; examples: number } | null;
+  good: { id: number; path: string }[]; toward: { id: number; path: string }[];
+  counts: { known: number; queued: number; fetched: number; redirected: number; dead: number; skipped: number; rejected: number; links: number; sites: number; copies: number };
+  harvest: number | null; harvest_recent: number | null; on_topic: number | null; last_stop: string | null; now: number;
+  first_fetch_at: number | null; last_fetch_at: number | null; disk: { database: number; pages: number; free: number | null };
+  live: Live | null; alarms: Alarm[]; last_seq?: number | null;
+}
+
+export interface DotColumns { seq: number[]; at: number[]; relevance: (number | null)[]; topic: (number | null)[]; outcome: number[]; last: number; more: boolean }
+export interface DotFacts { url: string; title: string | null; relevance: number | null; topic: string | null; host: string; at: number }
+export interface Series { at: number[]; pages: number[]; relevant: number[]; mean_relevance: (number | null)[]; failures: number[]; frontier?: (number | null)[] | null }
+export interface SiteRow { host: string; state: string; queued: number; fetched: number; mean_relevance: number | null; failures: number; not_before: number | null; reason: string | null }
+export interface FailureRow { kind: string; count: number; example_url: string | null; remedy: string | null }
+export interface CensusNode { id: number; name: string; path: string; pages: number; mean_relevance: number | null; children: CensusNode[] }
+export interface CommandRow { id: number; at: number; what: string; parameters: unknown; answered: number | null; failed: boolean; outcome: string | null }
+export interface CommandAnswer { id: number; failed: boolean; outcome: string; command: string }
+export interface ScopePreview { queued_removed: number; fetched_matching: number; examples: string[] }
+export interface Outcome { outcome: string; command: string }
+
+export interface TopicNode { id: number; parent: number | null; name: string; path: string; mark: string | null; examples: number; pages: number; mean_relevance: number | null }
+export interface ExampleRow { id: number; url: string; title: string | null; topic: string; state: string; detail: string | null; language: string | null; judged_as?: string | null; relevance?: number | null }
+export interface Proposal { path: string; share: number; words: string[] }
+export interface Suggestions {
+  broaden: { path: string; why: string; command: string }[];
+  specialty_sites: { host: string; pages: number; share: number }[];
+  explore: { url: string; title: string | null; topic: string; why?: string }[];
+}
+export interface WrongExample { url: string; topic: string; judged_as: string; relevance: number | null }
+export interface Change { url: string; title: string | null; before: number; after: number }
+export interface Training {
+  accuracy: number | null; log_loss?: number | null; examples: number; wrong: WrongExample[];
+  changes?: { up: Change[]; down: Change[]; good_before: number; good_after: number } | null;
+}
+
+export interface PageRow { url: string; title: string | null; host: string; relevance: number | null; topic: string | null; at: number | null; language: string | null; hub: number | null; authority: number | null; feedback: string | null }
+export interface WordWeight { word: string; weight: number }
+export interface Judgment { relevance: number; topics: { path: string; p: number }[]; for: WordWeight[]; against: WordWeight[] }
+export interface LinkedPage { url: string; title: string | null; anchor: string | null; relevance?: number | null }
+export interface Story {
+  url: string; title: string | null; host: string; state: string; relevance: number | null; topic: string | null; at: number | null; seq: number | null;
+  status: number | null; failure: string | null; detail: string | null; language: string | null; bytes: number | null; depth: number | null;
+  hub: number | null; authority: number | null; feedback: string | null; copy_of: string | null;
+  discovered: LinkedPage[]; parents: LinkedPage[]; links: LinkedPage[]; judgment: Judgment | null; text: string | null;
+  priority: Record<string, unknown> | null; history: { at: number; what: string }[]; archived: boolean;
+}
+export interface HubGraph { nodes: { id: number | string; url: string; title: string | null; host: string; kind: 'hub' | 'authority' | 'both'; score: number; relevance: number | null }[]; links: [number, number][] }
+export interface Cluster { words: string[]; pages: number; examples: { url: string; title: string | null; relevance?: number | null }[] }
+export interface Hit { url: string; title: string | null; snippet: { text: string; marked: boolean }[]; relevance: number | null; topic: string | null; score: number }
+export interface SearchAnswer { hits: Hit[]; indexed: number; behind: number }
+export interface Question { url: string; title: string | null; snippet: string; relevance: number; topic: string | null }
+
+export interface NamedQuery { name: string; title: string; parameters: { name: string; default: string | null; kind: string }[]; sql: string }
+export interface QueryAnswer { columns: string[]; rows: (string | number | boolean | null)[][]; truncated: boolean; ms: number }
+export interface KeptQuery { name: string; query: string; parameters: Record<string, string> | null; rows?: number | null; at?: number | null }
+export interface SchemaTable { table: string; about: string; columns: { name: string; about: string }[] }
+export interface ExportFile { name: string; bytes: number; at: number }
+export interface LabRun { name: string; experiment: string | null; strategies: string[]; topics: string[]; at: number | null }
+export interface LabDetail { rows: Record<string, unknown>[]; figures: { name: string; svg: string }[] }
+
+export interface Job { id: number | string; what: string; workspace: string | null; command: string; state: 'running' | 'done' | 'failed' | 'cancelled'; exit: number | null; progress: string[]; result: unknown; error: string | null }
+
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string, readonly remedy: string | null = null, readonly command: string | null = null) {
+    super(message);
+  }
+}
+
+/** Set when the server refuses the token: the whole page then says what to do. */
+export const access = { onRefused: () => {} };
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return answer<T>(await send(path, { signal }));
+}
+
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  return answer<T>(await send(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', 'X-Porthole': '1' } }));
+}
+
+/** Path of an endpoint of a workspace; parameters without a value are left out. */
+export function of(workspace: string, endpoint: string, parameters: Record<string, string | number | null | undefined> = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
+  }
+  const text = query.toString();
+  return `/w/${encodeURIComponent(workspace)}/${endpoint}${text ? `?${text}` : ''}`;
+}
+
+export function isJob(value: unknown): value is Job {
+  return typeof value === 'object' && value !== null && 'state' in value && 'progress' in value;
+}
+
+/** Follows a job until it ends. */
+export async function follow(job: Job, onProgress: (job: Job) => void, signal?: AbortSignal): Promise<Job> {
+  onProgress(job);
+  while (job.state === 'running' && !signal?.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    job = await get<Job>(`/jobs/${job.id}`, signal);
+    onProgress(job);
+  }
+  return job;
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(`/api/v1${path}`, init);
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error;
+    throw new ApiError(0, 'the server does not answer', 'is `porthole serve` still running?');
+  }
+}
+
+async function answer<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  let body: unknown = null;
+  try {
+    body = text ? JSON.parse(text) : null;
+  } catch {
+    if (response.ok) throw new ApiError(response.status, 'the answer is not JSON', 'reload the page; it may be older than the server');
+  }
+  if (response.ok) return body as T;
+  if (response.status === 401) access.onRefused();
+  const problem = (body ?? {}) as Partial<Problem> & { command?: string };
+  throw new ApiError(response.status, problem.error ?? `the server answered ${response.status}`, problem.remedy ?? null, problem.command ?? null);
+}
