@@ -29,13 +29,13 @@ export function dismiss(id: number) {
 
 /**
  * Sends a change and shows its outcome. Returns the answer, or null if it failed (then the reason is shown).
- * `text` says what was done, for answers that have no outcome of their own.
+ * `text` says what was done, for answers that have no outcome of their own. If `isQuiet`, the caller shows the outcome.
  */
-export async function act<T extends object>(path: string, body: unknown, text: string): Promise<T | null> {
+export async function act<T extends object>(path: string, body: unknown, text: string, isQuiet = false): Promise<T | null> {
   try {
     const answer = await post<T>(path, body);
     const facts = (answer ?? {}) as { outcome?: string; command?: string; failed?: boolean };
-    if (!isJob(answer)) notify({ text: facts.outcome || text, command: facts.command ?? null, state: facts.failed ? 'failed' : 'done' });
+    if (!isJob(answer) && (!isQuiet || facts.failed)) notify({ text: facts.outcome || text, command: facts.command ?? null, state: facts.failed ? 'failed' : 'done' });
     return facts.failed ? null : answer;
   } catch (error) {
     fail(error);
