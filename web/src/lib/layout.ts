@@ -10,6 +10,11 @@ export function place(nodes: number, links: [number, number][], rounds = 240): P
     return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
   });
   const ideal = 1.6;
+  const degrees = new Array<number>(nodes).fill(0);
+  for (const [from, to] of links) {
+    degrees[from] += 1;
+    degrees[to] += 1;
+  }
   for (let round = 0; round < rounds; round++) {
     const heat = 0.6 * (1 - round / rounds) + 0.01;
     const moves = places.map((one) => ({ x: -one.x * 0.02, y: -one.y * 0.02 }));
@@ -27,7 +32,8 @@ export function place(nodes: number, links: [number, number][], rounds = 240): P
     for (const [from, to] of links) {
       const x = places[to].x - places[from].x;
       const y = places[to].y - places[from].y;
-      const force = (Math.hypot(x, y) / ideal) * 0.12;
+      // Nodes with many links would otherwise fall onto each other.
+      const force = (Math.hypot(x, y) / ideal) * (0.8 / Math.sqrt(degrees[from] * degrees[to]));
       moves[from].x += x * force;
       moves[from].y += y * force;
       moves[to].x -= x * force;
