@@ -53,7 +53,7 @@ class MockCrawl {
     this.outcome.push(outcome);
   }
   columns(after, limit) {
-    const from = Math.min(this.seq.length, after);
+    const from = Math.min(this.seq.length, after ?? 0);
     const to = Math.min(this.seq.length, from + limit);
     const cut = (column) => column.slice(from, to);
     return { seq: cut(this.seq), at: cut(this.at), relevance: cut(this.relevance), topic: cut(this.topic), outcome: cut(this.outcome), last: to, more: to < this.seq.length };
@@ -97,9 +97,9 @@ const READS = {
   series: (c) => series(c),
   sites: (c, q) => ['ready', 'resting', 'busy', 'given_up', 'resting', 'ready', 'disabled'].map((state, i) => ({ host: new URL(pageUrl(i * 13)).host, state, queued: 900 - i * 100, fetched: 210 - i * 27, mean_relevance: 0.9 - i * 0.12, failures: i, not_before: state === 'resting' ? Date.now() + 4000 : null, reason: state === 'given_up' ? 'timeout, 8 times in a row' : null })).filter((s) => (!q.get('state') || s.state === q.get('state')) && s.host.includes(q.get('q') ?? '')),
   failures: () => [{ kind: 'status', count: 41, example_url: pageUrl(4), remedy: '404: dead links are normal; nothing to do' }, { kind: 'timeout', count: 12, example_url: pageUrl(9), remedy: 'the sites are slow: nothing to do, they are tried again later' }, { kind: 'robots', count: 8, example_url: pageUrl(3), remedy: 'robots.txt forbids it' }],
-  census: (c) => census(c),
-  topics: (c) => ({ nodes: TOPICS.map((path, id) => ({ id, parent: path === '/' ? null : TOPICS.indexOf(path.slice(0, path.lastIndexOf('/')) || '/'), name: path.split('/').pop() || '/', path, mark: c.marks.has(path) ? 'good' : null, examples: (id * 13) % 40, pages: path === GOOD ? 1240 : (id * 97) % 300, mean_relevance: path.startsWith(GOOD) ? 0.86 : 0.08 })) }),
-  examples: (_, q) => [1, 2, 3, 4].map((n) => ({ id: n, url: pageUrl(n), title: pageTitle(n), topic: q.get('topic') ?? GOOD, state: n === 4 ? 'failed' : 'fetched', detail: n === 4 ? '404 not found' : null, language: 'en', judged_as: n === 3 ? '/Recreation/Birding' : GOOD, relevance: n === 3 ? 0.31 : 0.97 })),
+  census: (c) => ({ nodes: nodes(c) }),
+  topics: (c) => ({ nodes: nodes(c) }),
+  examples: (_, q) => [1, 2, 3, 4].map((n) => ({ id: n, url: pageUrl(n), title: pageTitle(n), topic: q.get('topic') ?? GOOD, state: n === 4 ? 'missing' : 'ok', is_recognised: n !== 3, detail: n === 4 ? '404 not found' : null, language: 'en', judged_as: n === 3 ? '/Recreation/Birding' : GOOD, relevance: n === 3 ? 0.31 : 0.97 })),
   suggestions: () => ({ broaden: [{ path: '/Recreation/Birding', why: '38% of the pages near good ones are about it', command: 'porthole topics mark /Recreation/Birding' }], specialty_sites: [{ host: 'www.owl-nest-3.example', pages: 44, share: 0.91 }], explore: [{ url: pageUrl(77), title: pageTitle(77), topic: GOOD }] }),
   pages: (c, q) => { const rows = Array.from({ length: 400 }, (_, n) => row(c, n)).filter((r) => r.relevance !== null); const by = { relevance: (a, b) => b.relevance - a.relevance, recent: (a, b) => b.at - a.at, uncertain: (a, b) => Math.abs(a.relevance - 0.5) - Math.abs(b.relevance - 0.5) }[q.get('order') ?? 'relevance']; const from = Number(q.get('offset') ?? 0); return rows.sort(by).slice(from, from + Number(q.get('limit') ?? 50)); },
   page: (c, q) => story(c, q.get('url')),
@@ -127,19 +127,23 @@ function series(c) {
   });
   return out;
 }
-function census() {
-  const nodes = new Map(TOPICS.map((path, id) => [path, { id, name: path.split('/').pop() || 'all topics', path, pages: path === '/' ? 2900 : path.startsWith(GOOD) ? 1700 : 400 - id * 20, mean_relevance: path.startsWith(GOOD) ? 0.8 : 0.2, children: [] }]));
-  for (const [path, node] of nodes) if (path !== '/') nodes.get(path.slice(0, path.lastIndexOf('/')) || '/').children.push(node);
-  return nodes.get('/');
+function nodes(c) {
+  const own = (path) => (path === GOOD ? 1240 : (TOPICS.indexOf(path) * 97) % 120);
+  return TOPICS.map((path, id) => {
+    const below = TOPICS.filter((other) => path === '/' || other === path || other.startsWith(`${path}/`));
+    const pages = below.reduce((sum, other) => sum + own(other), 0);
+    const mean = path.startsWith(GOOD) ? 0.86 : 0.08;
+    return { id, parent: path === '/' ? 0 : TOPICS.indexOf(path.slice(0, path.lastIndexOf('/')) || '/'), name: path.split('/').pop() || '/', path, mark: c.marks.has(path) ? 'good' : 'null', examples: (id * 13) % 40, pages: own(path), mean_relevance: mean, examples_below: below.length * 13, pages_below: pages, mean_relevance_below: mean };
+  });
 }
 function story(c, url) {
   const n = Number(/-(\d+)\.html/.exec(url ?? '')?.[1] ?? 3);
-  const link = (k, anchor) => ({ url: pageUrl(k), title: pageTitle(k), anchor, relevance: c.relevance[k] });
+  const link = (k, anchor) => ({ url: pageUrl(k), title: pageTitle(k), anchor, relevance: c.relevance[k] ?? 0, state: 'fetched' });
   return {
-    ...row(c, n), url, seq: n + 1, state: 'fetched', status: 200, failure: null, detail: null, bytes: 18400, depth: 3, copy_of: null,
-    discovered: [link(1, null), link(12, 'birds of the valley'), link(33, 'all species')], parents: [link(33, 'all species'), link(40, 'see also')], links: Array.from({ length: 12 }, (_, k) => link(60 + k, `${word(k)} ${word(k * 3)}`)),
-    judgment: { relevance: c.relevance[n] ?? 0.5, topics: [{ path: '/Science', p: 0.98 }, { path: '/Science/Biology', p: 0.97 }, { path: GOOD, p: c.relevance[n] ?? 0.5 }], for: WORDS.slice(0, 9).map((w, i) => ({ word: w, weight: 3 - i * 0.3 })), against: WORDS.slice(20, 24).map((w, i) => ({ word: w, weight: -1 + i * 0.2 })) },
-    text: Array.from({ length: 160 }, (_, k) => `${word(k * 7 + n)} ${k % 9 === 8 ? 'near the market.' : 'of the'}`).join(' '), priority: { total: 0.83, anchor: 0.4, parents: 0.3, siblings: 0.13 },
+    ...row(c, n), url, seq: n + 1, state: 'fetched', status: 200, failure: null, bytes: 18400, tries: 1, site_fetched: 40, site_disabled: false, not_before: null, leads_to: null, with_neighbours: 0.7, examples: [], feedback: [], links_in: 2, links_out: 12, command: `porthole -C owls explain ${url}`,
+    discovered: [link(1, ''), link(12, 'birds of the valley'), link(33, 'all species')], parents: [{ ...link(33), seq: 34, discovered: c.at[33] }, { ...link(40), seq: 41, discovered: c.at[40] }], links: Array.from({ length: 12 }, (_, k) => link(60 + k, `${word(k)} ${word(k * 3)}`)),
+    judgment: { relevance: c.relevance[n] ?? 0.5, topic: GOOD, probability: 0.9, steps: ['/Science', '/Science/Biology', GOOD].map((path, i) => ({ path, probability: 0.98 - i * 0.02, given_parent: 0.98, for: WORDS.slice(i, 9).map((w, k) => ({ word: w, weight: 3 - k * 0.3 })), against: WORDS.slice(20, 24).map((w, k) => ({ word: w, weight: -1 + k * 0.2 })) })) },
+    text: Array.from({ length: 160 }, (_, k) => `${word(k * 7 + n)} ${k % 9 === 8 ? 'near the market.' : 'of the'}`).join(' '), priority: { value: 0.83, rank: null, strategy: 'porthole', on: pageUrl(33), parts: [{ what: 'anchor text', adds: 0.4 }, { what: 'linking pages', adds: 0.3 }] },
     history: [{ at: c.at[n] - 60000, what: 'discovered' }, { at: c.at[n] - 50000, what: 'queued with priority 0.83' }, { at: c.at[n], what: 'fetched: status 200, 18.4 kB' }], archived: true,
   };
 }
@@ -167,7 +171,7 @@ function change(c, name, body) {
   if (name === 'scope/preview') return { queued_removed: 412, fetched_matching: 31, examples: [pageUrl(1), pageUrl(2), pageUrl(3)] };
   if (name === 'crawl') { c.isRunning = true; return startJob(c, 'crawl', 'porthole -C owls crawl', null); }
   if (name === 'topics') { if (body.op === 'mark') c.marks.add(body.path); if (body.op === 'unmark') c.marks.delete(body.path); return { outcome: `${body.op} ${body.path}`, command: `porthole -C owls topics ${body.op} ${body.path}` }; }
-  if (name === 'proposals') return [{ path: GOOD, share: 0.986, words: WORDS.slice(0, 8) }, { path: '/Recreation/Birding', share: 0.011, words: WORDS.slice(6, 12) }];
+  if (name === 'proposals') return [{ path: GOOD, probability: 0.986, examples: 3, is_good: false, words: WORDS.slice(0, 8) }, { path: '/Recreation/Birding', probability: 0.011, examples: 0, is_good: false, words: WORDS.slice(6, 12) }];
   if (name === 'train') return startJob(c, 'train', 'porthole -C owls train', TRAINED);
   if (name === 'examples' && body.op === 'add') return startJob(c, 'examples', 'porthole -C owls examples add / URL…', { outcome: 'added' });
   if (name === 'exports') return startJob(c, 'export', `porthole -C owls export ${body.format}`, { name: 'owls.jsonl' });

@@ -4,7 +4,7 @@ export interface Problem { error: string; remedy?: string | null }
 
 export interface WorkspaceRow {
   name: string; path: string; is_running: boolean; pages: number; queued: number; harvest: number | null;
-  good: string[]; last_stop: string | null; started_here: boolean;
+  good: string[]; is_trained: boolean; last_stop: string | null; started_here: boolean; last_fetch_at: number | null; problem: string | null;
 }
 
 export interface Alarm { id: number; at: number; kind: string; detail: string; is_active: boolean }
@@ -14,12 +14,12 @@ export interface Live {
 }
 export interface Status {
   is_running: boolean; is_paused: boolean; strategy: string | null; policy: string | null;
-  critic: { trained_at: number; examples: number } | null;
+  critic: { trained_at: number } | null;
   good: { id: number; path: string }[]; toward: { id: number; path: string }[];
   counts: { known: number; queued: number; fetched: number; redirected: number; dead: number; skipped: number; rejected: number; links: number; sites: number; copies: number };
   harvest: number | null; harvest_recent: number | null; on_topic: number | null; last_stop: string | null; now: number;
   first_fetch_at: number | null; last_fetch_at: number | null; disk: { database: number; pages: number; free: number | null };
-  live: Live | null; alarms: Alarm[]; last_seq?: number | null;
+  live: Live | null; alarms: Alarm[]; started_at: number | null;
 }
 
 export interface DotColumns { seq: number[]; at: number[]; relevance: (number | null)[]; topic: (number | null)[]; outcome: number[]; last: number; more: boolean }
@@ -27,15 +27,30 @@ export interface DotFacts { url: string; title: string | null; relevance: number
 export interface Series { at: number[]; pages: number[]; relevant: number[]; mean_relevance: (number | null)[]; failures: number[]; frontier?: (number | null)[] | null }
 export interface SiteRow { host: string; state: string; queued: number; fetched: number; mean_relevance: number | null; failures: number; not_before: number | null; reason: string | null }
 export interface FailureRow { kind: string; count: number; example_url: string | null; remedy: string | null }
-export interface CensusNode { id: number; name: string; path: string; pages: number; mean_relevance: number | null; children: CensusNode[] }
 export interface CommandRow { id: number; at: number; what: string; parameters: unknown; answered: number | null; failed: boolean; outcome: string | null }
 export interface CommandAnswer { id: number; failed: boolean; outcome: string; command: string }
 export interface ScopePreview { queued_removed: number; fetched_matching: number; examples: string[] }
 export interface Outcome { outcome: string; command: string }
 
-export interface TopicNode { id: number; parent: number | null; name: string; path: string; mark: string | null; examples: number; pages: number; mean_relevance: number | null }
-export interface ExampleRow { id: number; url: string; title: string | null; topic: string; state: string; detail: string | null; language: string | null; judged_as?: string | null; relevance?: number | null }
-export interface Proposal { path: string; share: number; words: string[] }
+export interface TopicNode {
+  id: number;
+  /** Id of its parent; the root's is itself. */
+  parent: number;
+  name: string; path: string;
+  /** `good`; `path`: above a good topic; `subsumed`: below one; or `null`. */
+  mark: string;
+  /** Of the topic itself; with the topics below it in the second three. */
+  examples: number; pages: number; mean_relevance: number | null;
+  examples_below: number; pages_below: number; mean_relevance_below: number | null;
+}
+export interface TopicTree { nodes: TopicNode[] }
+export interface ExampleRow {
+  id: number; url: string; title: string; topic: string;
+  /** `ok`, `missing` or `empty`. */
+  state: string; detail: string; language: string;
+  judged_as: string | null; is_recognised: boolean | null; relevance: number | null;
+}
+export interface Proposal { path: string; probability: number; examples: number; words: string[]; is_good: boolean }
 export interface Suggestions {
   broaden: { path: string; why: string; command: string }[];
   specialty_sites: { host: string; pages: number; share: number }[];
@@ -50,14 +65,21 @@ export interface Training {
 
 export interface PageRow { url: string; title: string | null; host: string; relevance: number | null; topic: string | null; at: number | null; language: string | null; hub: number | null; authority: number | null; feedback: string | null }
 export interface WordWeight { word: string; weight: number }
-export interface Judgment { relevance: number; topics: { path: string; p: number }[]; for: WordWeight[]; against: WordWeight[] }
-export interface LinkedPage { url: string; title: string | null; anchor: string | null; relevance?: number | null }
-export interface Story {
-  url: string; title: string | null; host: string; state: string; relevance: number | null; topic: string | null; at: number | null; seq: number | null;
-  status: number | null; failure: string | null; detail: string | null; language: string | null; bytes: number | null; depth: number | null;
-  hub: number | null; authority: number | null; feedback: string | null; copy_of: string | null;
-  discovered: LinkedPage[]; parents: LinkedPage[]; links: LinkedPage[]; judgment: Judgment | null; text: string | null;
-  priority: Record<string, unknown> | null; history: { at: number; what: string }[]; archived: boolean;
+export interface VerdictStep { path: string; probability: number; given_parent: number; for: WordWeight[]; against: WordWeight[] }
+/** A judgment, step by step from the root to the best topic. */
+export interface Judgment { relevance: number | null; topic: string; probability: number; steps: VerdictStep[] }
+export interface PathPage { url: string; title: string; relevance: number; state: string; anchor: string }
+/** Everything known about a URL. Of an unknown one only its URL and state. */
+export interface Story { url: string; state: string }
+export interface PageFacts extends Story {
+  title: string; language: string; relevance: number; topic: string | null; host: string; site_fetched: number; site_disabled: boolean;
+  seq: number | null; at: number | null; tries: number; status: number | null; bytes: number | null; failure: { kind: string; detail: string } | null;
+  not_before: number | null; leads_to: string | null; hub: number | null; authority: number | null; with_neighbours: number | null;
+  examples: string[]; feedback: { kind: string; useful: boolean; at: number }[];
+  discovered: PathPage[]; parents: { url: string; relevance: number; seq: number | null; discovered: number }[]; links_in: number; links_out: number; links: PathPage[];
+  judgment: Judgment | null; text: string | null;
+  priority: { value: number; rank: number | null; strategy: string | null; on: string | null; parts: { what: string; adds: number }[] };
+  history: { at: number; what: string }[]; archived: boolean; command: string;
 }
 export interface HubGraph { nodes: { id: number | string; url: string; title: string | null; host: string; kind: 'hub' | 'authority' | 'both'; score: number; relevance: number | null }[]; links: [number, number][] }
 export interface Cluster { words: string[]; pages: number; examples: { url: string; title: string | null; relevance?: number | null }[] }

@@ -9,6 +9,8 @@ export const REDIRECT = 2;
 export const DEAD = 3;
 export const SKIPPED = 4;
 export const COPY = 7;
+/** Failed, and tried again later. */
+export const RETRY = 8;
 
 const FIRST_CAPACITY = 1 << 14;
 
@@ -30,6 +32,10 @@ export class Dots {
 
   get lastSeq(): number {
     return this.length ? this.seq[this.length - 1] : 0;
+  }
+
+  clear() {
+    this.length = 0;
   }
 
   /** Appends later dots. Returns false if earlier ones were dropped for them, so that all have to be drawn again. */

@@ -3,7 +3,7 @@ export const glossary = {
   relevance: 'How sure the critic is that a page is about a topic that you marked good: 0% to 100%.',
   harvest: 'Mean relevance of all fetched pages. Copies count as 0. A crawl without focus usually stays below 10%.',
   harvest_recent: 'Mean relevance of the pages fetched last. Compare it with the harvest of the whole crawl: lower means that the crawl finds less than before.',
-  on_topic: 'Fetched pages with a relevance of 50% or more.',
+  on_topic: 'Fetched pages whose best topic is one that you marked good, or below it.',
   per_hour: 'Pages with a relevance of 50% or more that are found in an hour, at the speed of the last ten minutes.',
   rate: 'Fetched pages a second, over the last minute. A polite crawl makes one request at a time to a site and then waits, so the number of good sites limits the rate.',
   frontier: 'Known URLs that wait to be fetched, the most promising first.',

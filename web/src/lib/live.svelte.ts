@@ -6,8 +6,6 @@ import { Dots } from './dots';
 export interface StreamEvent { id: number; at: number; kind: string; detail: unknown }
 export type Connection = 'connecting' | 'open' | 'lost';
 
-/** Older dots than these are not loaded into the scatter of a long crawl. */
-const MOST_DOTS = 400_000;
 const CHUNK = 50_000;
 const KEPT_EVENTS = 200;
 const KEPT_COMMANDS = 20;
@@ -74,10 +72,20 @@ export class LiveWorkspace {
     source.onerror = () => (this.connection = 'lost');
     on<DotColumns>('dots', (columns) => this.takeLive(columns));
     on('lag', () => void this.loadDots());
+    on('reset', () => this.reset());
     on<Status>('status', (status) => (this.status = status));
     on<StreamEvent>('event', (event) => (this.events = [event, ...this.events].slice(0, KEPT_EVENTS)));
     on<CommandRow>('command', (row) => (this.commands = [row, ...this.commands.filter((other) => other.id !== row.id)].slice(0, KEPT_COMMANDS)));
     on('end', () => (this.connection = 'lost'));
+  }
+
+  /** Pages were judged again: their dots are at other places now. */
+  private reset() {
+    this.dots.clear();
+    this.onDots?.();
+    this.dotVersion += 1;
+    if (this.loading) this.isBehind = true;
+    else void this.loadDots();
   }
 
   private takeLive(columns: DotColumns) {
@@ -115,13 +123,12 @@ export class LiveWorkspace {
   }
 
   private async loadChunks() {
-    const last = this.status?.last_seq ?? 0;
-    let after = Math.max(this.dots.lastSeq, last - MOST_DOTS, 0);
     while (!this.isClosed) {
+      // The first fetch has number 0: before it, nothing is asked for.
+      const after = this.dots.length ? this.dots.lastSeq : null;
       const columns = await get<DotColumns>(of(this.name, 'dots', { after, limit: CHUNK }));
       if (columns.seq.length) this.take(columns);
       if (!columns.more || !columns.seq.length) return;
-      after = columns.seq[columns.seq.length - 1];
     }
   }
 }

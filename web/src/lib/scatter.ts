@@ -3,7 +3,7 @@
  * blended into its pixels, and everything is drawn again only when the range or the size changes. The upper one holds the
  * axes, the moving average and the selection, which are few and drawn at every update.
  */
-import { DEAD, PAGE, type Dots } from './dots';
+import { DEAD, PAGE, RETRY, type Dots } from './dots';
 import { short } from './format';
 
 export type Axis = 'seq' | 'at';
@@ -71,7 +71,7 @@ export class Scatter {
   /** Draws the dots that were appended since the last call. */
   update() {
     if (!this.width) return;
-    if (!this.fits() || this.drawn > this.dots.length) this.redraw();
+    if (!this.fits() || this.drawn > this.dots.length || !this.dots.length) this.redraw();
     else this.append();
   }
 
@@ -269,7 +269,7 @@ export class Scatter {
 
   private shadeOf(index: number): number {
     const outcome = this.dots.outcome[index];
-    if (outcome === DEAD) return SHADES;
+    if (outcome === DEAD || outcome === RETRY) return SHADES;
     const relevance = this.dots.relevance[index];
     if (outcome !== PAGE || Number.isNaN(relevance)) return SHADES + 1;
     return Math.min(SHADES - 1, Math.floor(relevance * SHADES));
