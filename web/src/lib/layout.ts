@@ -17,7 +17,7 @@ export function place(nodes: number, links: [number, number][], rounds = 240): P
   }
   for (let round = 0; round < rounds; round++) {
     const heat = 0.6 * (1 - round / rounds) + 0.01;
-    const moves = places.map((one) => ({ x: -one.x * 0.02, y: -one.y * 0.02 }));
+    const moves = places.map((one) => ({ x: -one.x * 0.15, y: -one.y * 0.15 }));
     for (let i = 0; i < nodes; i++) {
       for (let j = i + 1; j < nodes; j++) {
         const x = places[i].x - places[j].x;
