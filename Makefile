@@ -20,6 +20,7 @@ test: toolchain warcio
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
 	WARCIO="$$(ls $(CURDIR)/$(VENV)/bin/warcio 2>/dev/null)" $(CARGO) test --workspace --locked
+	$(MAKE) e2e
 
 bench: toolchain
 	$(CARGO) bench -p porthole-page
@@ -40,6 +41,17 @@ packages: toolchain
 	target/release/porthole completions zsh > target/packages/completions/_porthole
 	target/release/porthole completions fish > target/packages/completions/porthole.fish
 	cp target/release/porthole target/packages/
+
+# The dashboard in a real browser, on crawls of a synthetic web over loopback. Where there is no browser and none can be
+# installed, it says so, and nothing fails.
+.PHONY: e2e
+e2e: toolchain web
+	@command -v chromium >/dev/null || { apt-get update --quiet=2 && apt-get install --quiet=2 --yes chromium >/dev/null; } || true
+	@if command -v npm >/dev/null && command -v chromium >/dev/null; then \
+		$(CARGO) build --quiet -p porthole --locked && cd web && npm test && PORTHOLE=$(CURDIR)/target/debug/porthole npm run e2e; \
+	else \
+		echo "**** BROWSER TESTS SKIPPED: they need npm and chromium (apt-get install npm chromium) ****"; \
+	fi
 
 .PHONY: toolchain warcio
 toolchain:
