@@ -40,9 +40,9 @@ pub use sqlite::{
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, DistilledScores, DuePages, Estimate, GraphEdge, GraphNode, LinkGraph,
-    NeighbourEvidence, RAISED, Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, StoredHost,
-    StoredRobots, TriedUrl,
+    Batch, Committed, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint, FetchedUrl, GraphEdge,
+    GraphNode, LinkGraph, LinkStory, NeighbourEvidence, RAISED, Refreshed, Rejudged, SiteAddress, Store,
+    StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
 };
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,

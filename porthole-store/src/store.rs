@@ -185,6 +185,9 @@ pub trait StoreReader: Send + Sync {
     /// A stored model by name.
     fn model(&self, name: &str) -> Result<Option<StoredModel>>;
 
+    /// When a model was trained; `None` if there is none.
+    fn model_made(&self, name: &str) -> Result<Option<Timestamp>>;
+
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
 
@@ -229,6 +232,22 @@ pub trait StoreReader: Send + Sync {
 
     /// The URLs tried after the fetch number `after`, in the order of the fetches, at most `limit`.
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>>;
+
+    /// The results of the fetches after the fetch number `after`, in their order, at most `limit`: for charts. Of a URL
+    /// that was fetched several times, only the last fetch is among them.
+    fn fetch_points(&self, after: Option<u64>, limit: usize) -> Result<Vec<FetchPoint>>;
+
+    /// The URL of a fetch with its title; `None` if there is no such fetch.
+    fn fetched_url(&self, seq: u64) -> Result<Option<FetchedUrl>>;
+
+    /// The last `limit` commands to crawls, the newest first.
+    fn last_commands(&self, limit: usize) -> Result<Vec<CommandRow>>;
+
+    /// The number of the last event; 0 if there is none.
+    fn last_event_id(&self) -> Result<u64>;
+
+    /// How a URL was found, and the first `limit` links of its page; `None` if it is unknown.
+    fn link_story(&self, url: &CanonicalUrl, limit: usize) -> Result<Option<LinkStory>>;
 
     /// Visits every page under maintenance: what is known of its changes, and its hub score.
     fn visit_histories(&self, visit: &mut dyn FnMut(&ChangeHistory, f64)) -> Result<()>;
@@ -370,6 +389,74 @@ pub struct TriedUrl {
     pub terms: Option<u64>,
     /// The page of which this is a duplicate.
     pub copy_of: Option<UrlId>,
+}
+
+/// The result of a fetch, as a chart shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FetchPoint {
+    /// Sequence number of the fetch.
+    pub seq: u64,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What became of it.
+    pub outcome: FetchOutcome,
+    /// The critic's judgment of the page, if there is one.
+    pub judgment: Option<Judgment>,
+}
+
+/// What became of a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchOutcome {
+    /// A page.
+    Page,
+    /// A redirect to another URL.
+    Redirect,
+    /// A permanent failure.
+    Dead,
+    /// Skipped on purpose.
+    Skipped,
+    /// A page that is a duplicate of another.
+    Copy,
+    /// A failure; another try follows.
+    Retry,
+}
+
+/// A fetched URL with its title.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FetchedUrl {
+    /// The result.
+    pub point: FetchPoint,
+    /// The URL.
+    pub url: String,
+    /// The page's title; may be empty.
+    pub title: String,
+    /// Kind of the failure, if it failed.
+    pub failure: Option<String>,
+}
+
+/// How a URL was found, and the links of its page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkStory {
+    /// The pages from a start URL to the URL itself, each with the anchor text of the link to it; the first link that was
+    /// found counts.
+    pub found: Vec<StoryPage>,
+    /// The targets of the links of its page, in the order of discovery.
+    pub links: Vec<StoryPage>,
+}
+
+/// A page at an end of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoryPage {
+    /// Its URL.
+    pub url: String,
+    /// Its title; empty if there is none or it was not fetched.
+    pub title: String,
+    /// R(d) if the page was judged, otherwise the estimate.
+    pub relevance: f64,
+    /// Its state.
+    pub state: crate::UrlState,
+    /// Anchor text of the link; empty if there is none.
+    pub anchor: String,
 }
 
 /// A new estimate of a queued URL.

@@ -11,6 +11,7 @@ mod lab;
 mod query;
 mod report;
 mod search;
+mod serve;
 mod start;
 mod topics;
 
@@ -37,6 +38,7 @@ pub(crate) use self::lab::{
 pub(crate) use self::query::{KeepArguments, KeepQuery, Query};
 pub(crate) use self::report::CrawlReport;
 pub(crate) use self::search::Search;
+pub(crate) use self::serve::Serve;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
@@ -106,6 +108,8 @@ pub(crate) enum CliCommand {
     /// List, disable and enable sites
     #[command(subcommand)]
     Sites(Sites),
+    /// Serve the dashboard: administer, watch and explore crawls in a browser
+    Serve(Serve),
     /// Compare a focused and an unfocused crawl on a synthetic web, offline
     Demo(Demo),
     /// Print completions for a shell: bash, elvish, fish, powershell, zsh

@@ -246,11 +246,13 @@ pub(crate) struct RawCrawl {
 }
 
 /// What a free worker does while the sites with good links rest.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum IdleWord {
+    /// Wait for them
     #[default]
     Wait,
+    /// Fetch worse links
     Fill,
 }
 

@@ -129,7 +129,7 @@ fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
     })
 }
 
-fn state(code: i64) -> Result<UrlState> {
+pub(super) fn state(code: i64) -> Result<UrlState> {
     use UrlState::{Dead, Evicted, Fetched, Queued, Redirected, Rejected, Skipped};
     let state = usize::try_from(code)
         .ok()

@@ -25,6 +25,13 @@ pub(super) fn read(db: &Connection, id: u64) -> Result<Option<CommandRow>> {
     Ok(read.query_row([id.cast_signed()], row).optional()?)
 }
 
+/// The last commands, the newest first.
+pub(super) fn last(db: &Connection, limit: usize) -> Result<Vec<CommandRow>> {
+    let mut read = db.prepare_cached(&format!("{COLUMNS} order by id desc limit ?1"))?;
+    let rows = read.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 pub(super) fn answer(db: &Connection, id: u64, answer: &CommandAnswer) -> Result<()> {
     let sql = "update command set answered = ?2, failed = ?3, outcome = ?4 where id = ?1";
     db.prepare_cached(sql)?.execute(params![id.cast_signed(), answer.at.0, answer.failed, answer.outcome])?;

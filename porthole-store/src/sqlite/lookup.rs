@@ -115,6 +115,44 @@ impl<'a> Lookup<'a> {
         )?;
         Ok(links)
     }
+
+    /// The first link to a row that was found on another page: the row of that page, and the anchor text.
+    pub(super) fn first_link_to(&self, row: i64) -> Result<Option<(i64, String)>> {
+        let indexed = "select src, anchor from edge
+                       where rowid in (select row from readers.edge_dst where key = ?1) and rowid <= ?2
+                         and src <> ?1 order by rowid limit 1";
+        let others =
+            "select src, anchor from edge where rowid > ?2 and dst = ?1 and src <> ?1 order by rowid limit 1";
+        Ok(self.link_ends(indexed, others, row, 1)?.pop())
+    }
+
+    /// The first `limit` links of a row's page: the rows of the targets, and the anchor texts.
+    pub(super) fn links_from(&self, row: i64, limit: usize) -> Result<Vec<(i64, String)>> {
+        let indexed = "select dst, anchor from edge
+                       where rowid in (select row from readers.edge_src where key = ?1) and rowid <= ?2
+                       order by rowid limit ?3";
+        let others = "select dst, anchor from edge where rowid > ?2 and src = ?1 order by rowid limit ?3";
+        self.link_ends(indexed, others, row, limit)
+    }
+
+    /// Ends of links with their anchor texts: those of the indexed rows, then the others, at most `limit`.
+    fn link_ends(&self, indexed: &str, others: &str, row: i64, limit: usize) -> Result<Vec<(i64, String)>> {
+        let mut ends = Vec::new();
+        for (sql, is_indexed) in [(indexed, true), (others, false)] {
+            if (is_indexed && self.links == 0) || ends.len() >= limit {
+                continue;
+            }
+            let mut read = self.db.prepare(sql)?;
+            let values = [row, self.links, i64::try_from(limit - ends.len()).unwrap_or(i64::MAX)];
+            let values = &values[..read.parameter_count()];
+            let found = read.query_map(rusqlite::params_from_iter(values), |row| {
+                let anchor: Option<String> = row.get(1)?;
+                Ok((row.get(0)?, anchor.unwrap_or_default()))
+            })?;
+            ends.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+        }
+        Ok(ends)
+    }
 }
 
 /// Attaches the readers' database to a connection as `readers`, if it exists and can be read.

@@ -10,16 +10,17 @@ use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, across, commands, counts, graph, hosts, kept, lookup, open, rows, sandbox, search, text_index,
-    topics, tried, upkeep, workspace_writer,
+    about, across, commands, counts, graph, hosts, kept, link_story, lookup, open, points, rows, sandbox,
+    search, text_index, topics, tried, upkeep, workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
-    Collision, CommandRow, Error, GraphEdge, KeptQuery, LinkGraph, NeighbourEvidence, PageFilter,
-    QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader,
-    StoredExample, StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
+    Collision, CommandRow, Error, FetchPoint, FetchedUrl, GraphEdge, KeptQuery, LinkGraph, LinkStory,
+    NeighbourEvidence, PageFilter, QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl,
+    StoreCounts, StoreReader, StoredExample, StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots,
+    TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -171,6 +172,10 @@ impl StoreReader for SqliteReader {
         topics::read_model(&*self.pool.get()?, name)
     }
 
+    fn model_made(&self, name: &str) -> Result<Option<Timestamp>> {
+        topics::read_model_time(&*self.pool.get()?, name)
+    }
+
     fn setting(&self, name: &str) -> Result<Option<String>> {
         workspace_writer::read_setting(&*self.pool.get()?, name)
     }
@@ -215,6 +220,26 @@ impl StoreReader for SqliteReader {
 
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
         tried::read(&*self.pool.get()?, after, limit)
+    }
+
+    fn fetch_points(&self, after: Option<u64>, limit: usize) -> Result<Vec<FetchPoint>> {
+        points::read(&*self.pool.get()?, after, limit)
+    }
+
+    fn fetched_url(&self, seq: u64) -> Result<Option<FetchedUrl>> {
+        points::url(&*self.pool.get()?, seq)
+    }
+
+    fn last_commands(&self, limit: usize) -> Result<Vec<CommandRow>> {
+        commands::last(&*self.pool.get()?, limit)
+    }
+
+    fn last_event_id(&self) -> Result<u64> {
+        points::last_event_id(&*self.pool.get()?)
+    }
+
+    fn link_story(&self, url: &CanonicalUrl, limit: usize) -> Result<Option<LinkStory>> {
+        link_story::read(&mut self.with_indexes()?, url, limit)
     }
 
     fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {

@@ -105,6 +105,12 @@ pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
 }
 
 /// A model by name.
+/// When a model was made.
+pub(super) fn read_model_time(db: &Connection, name: &str) -> Result<Option<Timestamp>> {
+    let mut read = db.prepare_cached("select made from model where name = ?1")?;
+    Ok(read.query_row([name], |row| row.get(0).map(Timestamp)).optional()?)
+}
+
 pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<StoredModel>> {
     // In one transaction, so that it is not replaced between two of its parts.
     let _together = db.unchecked_transaction()?;

@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use porthole_crawl::{Keep, VisitTiming};
 use porthole_store::Policy;
 
+use crate::settings::IdleWord;
+
 /// Arguments of a crawl
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Crawl {
@@ -32,6 +34,10 @@ pub(crate) struct Crawl {
     /// Concurrent fetches [default: 64; 1 in a replay]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) workers: Option<u16>,
+    /// What free workers do while the sites with the best links rest
+    /// [default: `idle` in porthole.toml]
+    #[arg(long, value_enum)]
+    pub(crate) idle: Option<IdleWord>,
     /// Fetch only URLs that match this pattern; * matches anything
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,

@@ -13,6 +13,10 @@ pub(crate) struct Status {
 pub(crate) struct Explain {
     /// URL to explain
     pub(crate) url: String,
+    /// Also show the path from a start URL, the links of the page, and its text
+    /// as the critic saw it
+    #[arg(long)]
+    pub(crate) story: bool,
     /// Print the explanation as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -125,7 +125,10 @@ struct PathStep {
     given_parent: f64,
     #[serde(rename = "for")]
     words_for: Vec<String>,
+    /// What each of these words adds to the logarithm of the odds.
+    for_weights: Vec<f64>,
     against: Vec<String>,
+    against_weights: Vec<f64>,
 }
 
 impl PageJudge<'_> {
@@ -148,7 +151,9 @@ impl PageJudge<'_> {
                 probability: step.probability,
                 given_parent: step.given_parent,
                 words_for: lexicon.words(&step.words_for)?,
+                for_weights: step.words_for.iter().map(|(_, weight)| *weight).collect(),
                 against: lexicon.words(&step.words_against)?,
+                against_weights: step.words_against.iter().map(|(_, weight)| *weight).collect(),
             });
         }
         let all = self.all.then(|| {

@@ -78,7 +78,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
                 idle: if arguments.maintain.is_some() {
                     Idle::Fill
                 } else {
-                    workspace.settings.crawl.idle.into()
+                    arguments.idle.unwrap_or(workspace.settings.crawl.idle).into()
                 },
                 wanted_pages: arguments.pages,
                 wanted_time: arguments.time,

@@ -1,6 +1,7 @@
 //! `porthole explain`: why a URL was queued, fetched or skipped, and how it is scored.
 
 mod parts;
+mod story;
 
 use std::path::Path;
 
@@ -10,6 +11,7 @@ use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
 use self::parts::PriorityParts;
+use self::story::UrlStory;
 use crate::cli;
 use crate::commands::classify::{PageJudge, PageJudgment};
 use crate::commands::units::{moment_and_age, size};
@@ -35,13 +37,21 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
         output::say(&format!("warning: {}", output::in_words(&error)));
         None
     });
+    let story = match arguments.story {
+        true => Some(story::of(&workspace, &reader, &url, &about)?),
+        false => None,
+    };
     if arguments.json {
         return output::print_json(&UrlFacts {
             parts,
+            story,
             ..UrlFacts::of(&url, &about, &tree, examples, judged)
         });
     }
     Explanation { url: &url, about: &about, tree: &tree, examples, parts }.print(judged.as_ref());
+    if let Some(story) = story {
+        story.print();
+    }
     Ok(())
 }
 
@@ -122,6 +132,9 @@ struct UrlFacts<'a> {
     judged: Option<PageJudgment>,
     /// Contributions to the priority of a queued URL.
     parts: Option<PriorityParts>,
+    /// With `--story`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    story: Option<UrlStory>,
 }
 
 #[derive(Serialize)]
@@ -231,6 +244,7 @@ impl<'a> UrlFacts<'a> {
             feedback: words.collect(),
             judged,
             parts: None,
+            story: None,
         }
     }
 }

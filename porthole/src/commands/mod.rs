@@ -22,6 +22,7 @@ mod propose;
 mod query;
 mod report;
 mod search;
+mod serve;
 mod sites;
 mod start;
 mod status;
@@ -60,6 +61,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Export(arguments) => export::run(workspace, &arguments),
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
+        CliCommand::Serve(arguments) => serve::run(workspace, &arguments).await,
         CliCommand::Demo(arguments) => demo::run(arguments).await,
         CliCommand::Completions(arguments) => packaging::completions(&arguments),
         CliCommand::Man(arguments) => packaging::man(&arguments),

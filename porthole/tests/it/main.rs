@@ -17,6 +17,7 @@ mod names;
 mod query;
 mod recording;
 mod search;
+mod serve;
 mod start;
 mod toward;
 mod upkeep;
