@@ -20,11 +20,16 @@ function licenses(): Plugin {
   };
 }
 
-// In development, `/api` goes to a running server: PORTHOLE_SERVER=http://127.0.0.1:7373 npm run dev
-const server = process.env.PORTHOLE_SERVER ?? 'http://127.0.0.1:7373';
+// In development, `/api` goes to a running server: PORTHOLE_SERVER='http://127.0.0.1:7373/?token=…' npm run dev
+const server = new URL(process.env.PORTHOLE_SERVER ?? 'http://127.0.0.1:7373/');
+const api = {
+  target: server.origin,
+  changeOrigin: true,
+  headers: { Origin: server.origin, Authorization: `Bearer ${server.searchParams.get('token') ?? ''}` },
+};
 
 export default defineConfig({
   plugins: [svelte(), licenses()],
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 300 },
-  server: { proxy: { '/api': server, '/companion': server } },
+  server: { proxy: { '/api': api } },
 });

@@ -67,7 +67,7 @@ async function chooseTopic(page, name, path) {
 
 async function train(page) {
   await page.getByRole('button', { name: 'Train', exact: true }).click();
-  await page.getByText(/trained on [\d,]+ examples/).waitFor();
+  await page.getByText(/Trained on [\d,]+ examples/).waitFor();
   await page.getByRole('button', { name: 'Start the crawl' }).waitFor();
 }
 
