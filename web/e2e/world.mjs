@@ -93,7 +93,7 @@ export class World {
   /** Loopback needs no politeness, and the tests have no time for it. */
   hurry(workspace, delay = 0.05) {
     const file = join(this.folder, workspace, 'porthole.toml');
-    writeFileSync(file, `${readFileSync(file, 'utf8').replaceAll(/^\[polite\]$/gm, '# [polite]')}\n[polite]\ndelay = ${delay}\ndelay-factor = 0.0\n`);
+    writeFileSync(file, `${readFileSync(file, 'utf8').replaceAll(/^\[polite\]$/gm, '# [polite]')}\n[polite]\ndelay = ${delay}\ndelay-factor = 0\n`);
   }
 
   api(path, init = {}) {

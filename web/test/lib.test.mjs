@@ -35,9 +35,9 @@ test('the moving average is the mean of the judged pages in its window', () => {
   assert.equal(dots.average(3, 100), 0.5);
   assert.equal(dots.average(1, 1), 0);
   assert.ok(Number.isNaN(dots.average(2, 1)));
-  // Copies have a relevance, but count for nothing.
+  // Copies have a relevance, but count as 0.
   dots.append(columns(5, [1], [7]));
-  assert.equal(dots.average(4, 100), 0.5);
+  assert.equal(dots.average(4, 100), 0.375);
 });
 
 test('dots that are known already are not added again', () => {

@@ -50,20 +50,22 @@ export class Dots {
       if (this.length === this.seq.length) this.grow();
       const n = this.length;
       const relevance = columns.relevance[i];
-      const counts = relevance !== null && columns.outcome[i] === PAGE;
+      // A copy counts as a page that was fetched for nothing, as in the harvest.
+      const isPage = relevance !== null && columns.outcome[i] === PAGE;
+      const counts = isPage || columns.outcome[i] === COPY;
       this.seq[n] = columns.seq[i];
       this.at[n] = columns.at[i];
       this.relevance[n] = relevance ?? NaN;
       this.topic[n] = columns.topic[i] ?? -1;
       this.outcome[n] = columns.outcome[i];
-      this.sums[n + 1] = this.sums[n] + (counts ? relevance : 0);
+      this.sums[n + 1] = this.sums[n] + (isPage ? relevance : 0);
       this.judged[n + 1] = this.judged[n] + (counts ? 1 : 0);
       this.length = n + 1;
     }
     return isAppend;
   }
 
-  /** Mean relevance of the pages among the `window` fetches that end with this one; NaN if there is none. */
+  /** Harvest of the pages among the `window` fetches that end with this one; NaN if there is none. */
   average(index: number, window: number): number {
     const end = Math.min(this.length, index + 1);
     const from = Math.max(0, end - window);

@@ -9,7 +9,7 @@ export const glossary = {
   frontier: 'Known URLs that wait to be fetched, the most promising first.',
   failures: 'URLs that failed for good, such as dead links and servers that do not answer.',
   sites: 'Hosts that the crawl knows of.',
-  moving_average: 'Mean relevance of the last pages up to that point: shows where the crawl gets better or worse.',
+  moving_average: 'Mean relevance of the last pages up to that point (copies count as 0): shows where the crawl gets better or worse.',
   ready: 'Sites with queued URLs that may be asked now.',
   resting: 'Sites that wait for the end of their delay after the last request. This is politeness, not a stall.',
   busy: 'Sites that are answering a request right now.',

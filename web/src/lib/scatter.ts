@@ -321,8 +321,10 @@ export class Scatter {
     }
     context.lineJoin = 'round';
     context.strokeStyle = this.colours.surface;
-    context.lineWidth = 5;
+    context.globalAlpha = 0.65;
+    context.lineWidth = 4;
     context.stroke(path);
+    context.globalAlpha = 1;
     context.strokeStyle = this.colours.average;
     context.lineWidth = 2;
     context.stroke(path);
