@@ -26,7 +26,7 @@ export interface DotColumns { seq: number[]; at: number[]; relevance: (number | 
 export interface DotFacts { url: string; title: string | null; relevance: number | null; topic: string | null; host: string; at: number }
 export interface Series { at: number[]; pages: number[]; relevant: number[]; mean_relevance: (number | null)[]; failures: number[]; frontier?: (number | null)[] | null }
 export interface SiteRow { host: string; state: string; queued: number; fetched: number; mean_relevance: number | null; failures: number; not_before: number | null; reason: string | null }
-export interface FailureRow { kind: string; count: number; example_url: string | null; remedy: string | null }
+export interface FailureRow { kind: string; count: number; dead: number; detail: string; example_url: string; remedy: string | null }
 export interface CommandRow { id: number; at: number; what: string; parameters: unknown; answered: number | null; failed: boolean; outcome: string | null }
 export interface CommandAnswer { id: number; failed: boolean; outcome: string; command: string }
 export interface ScopePreview { queued_removed: number; fetched_matching: number; examples: string[] }
@@ -52,18 +52,20 @@ export interface ExampleRow {
 }
 export interface Proposal { path: string; probability: number; examples: number; words: string[]; is_good: boolean }
 export interface Suggestions {
-  broaden: { path: string; why: string; command: string }[];
-  specialty_sites: { host: string; pages: number; share: number }[];
-  explore: { url: string; title: string | null; topic: string; why?: string }[];
+  broaden: { path: string; good: string[]; is_above: boolean; pages: number; relevance: number; good_pages: number; command: string }[];
+  specialty_sites: { host: string; pages: number; relevant: number; share: number }[];
 }
-export interface WrongExample { url: string; topic: string; judged_as: string; relevance: number | null }
-export interface Change { url: string; title: string | null; before: number; after: number }
+export interface Misjudged { name: string; topic: string; is_good: boolean; judged_as: string; relevance: number }
+export interface Change { url: string; title: string; before: number; after: number }
 export interface Training {
-  accuracy: number | null; log_loss?: number | null; examples: number; wrong: WrongExample[];
-  changes?: { up: Change[]; down: Change[]; good_before: number; good_after: number } | null;
+  examples: number;
+  nodes: { node: string; examples: number; validation: { accuracy: number } | null }[];
+  /** The critic's judgment of the user's own examples. */
+  check: { checked: number; misjudged: Misjudged[] };
+  changes?: { pages: number; good_before: number; good_after: number; came: number; went: number; up: Change[]; down: Change[] } | null;
 }
 
-export interface PageRow { url: string; title: string | null; host: string; relevance: number | null; topic: string | null; at: number | null; language: string | null; hub: number | null; authority: number | null; feedback: string | null }
+export interface PageRow { url: string; title: string | null; host: string; relevance: number | null; topic: string | null; at: number | null; language: string | null; hub: number | null; authority: number | null; feedback: boolean | null }
 export interface WordWeight { word: string; weight: number }
 export interface VerdictStep { path: string; probability: number; given_parent: number; for: WordWeight[]; against: WordWeight[] }
 /** A judgment, step by step from the root to the best topic. */
@@ -84,16 +86,16 @@ export interface PageFacts extends Story {
 export interface HubGraph { nodes: { id: number | string; url: string; title: string | null; host: string; kind: 'hub' | 'authority' | 'both'; score: number; relevance: number | null }[]; links: [number, number][] }
 export interface Cluster { words: string[]; pages: number; examples: { url: string; title: string | null; relevance?: number | null }[] }
 export interface Hit { url: string; title: string | null; snippet: { text: string; marked: boolean }[]; relevance: number | null; topic: string | null; score: number }
-export interface SearchAnswer { hits: Hit[]; indexed: number; behind: number }
-export interface Question { url: string; title: string | null; snippet: string; relevance: number; topic: string | null }
+export interface SearchAnswer { hits: Hit[]; has_some_words_only: boolean; indexed: number; behind: number }
+export interface Question { url: string; title: string; snippet: string; relevance: number; topic: string; about: string; for: string[]; against: string[] }
 
-export interface NamedQuery { name: string; title: string; parameters: { name: string; default: string | null; kind: string }[]; sql: string }
-export interface QueryAnswer { columns: string[]; rows: (string | number | boolean | null)[][]; truncated: boolean; ms: number }
-export interface KeptQuery { name: string; query: string; parameters: Record<string, string> | null; rows?: number | null; at?: number | null }
+export interface NamedQuery { name: string; title: string; parameters: { name: string; title: string; default: string | null; kind: string }[]; sql: string }
+export interface QueryAnswer { columns: string[]; rows: (string | number | boolean | null)[][]; truncated: boolean; ms: number; command: string }
+export interface KeptQuery { name: string; query: string; parameters: Record<string, string>; topics: string[]; at: number }
 export interface SchemaTable { table: string; about: string; columns: { name: string; about: string }[] }
-export interface ExportFile { name: string; bytes: number; at: number }
-export interface LabRun { name: string; experiment: string | null; strategies: string[]; topics: string[]; at: number | null }
-export interface LabDetail { rows: Record<string, unknown>[]; figures: { name: string; svg: string }[] }
+export interface ExportFile { name: string; bytes: number; at: number; is_partial: boolean }
+export interface LabRun { name: string; experiment: unknown; strategies: string[]; topics: string[]; crawls: number; at: number }
+export interface LabResults { run: LabRun; results: Record<string, unknown>[]; figures: { name: string; svg: string }[] }
 
 export interface Job { id: number | string; what: string; workspace: string | null; command: string; state: 'running' | 'done' | 'failed' | 'cancelled'; exit: number | null; progress: string[]; result: unknown; error: string | null }
 

@@ -14,6 +14,7 @@ export const glossary = {
   resting: 'Sites that wait for the end of their delay after the last request. This is politeness, not a stall.',
   busy: 'Sites that are answering a request right now.',
   given_up: 'Sites that failed so often that the crawl no longer tries them.',
+  finished: 'Sites without queued URLs: everything that the strategy wanted is fetched.',
   disabled: 'Sites that you switched off.',
   workers_idle: 'Workers that wait because every site with good links rests.',
   known: 'URLs seen so far, fetched or not.',
