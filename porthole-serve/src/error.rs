@@ -32,6 +32,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A crawl cannot be started.
+    #[error("cannot start the crawl: {0}")]
+    Crawl(String),
     /// The system has no random numbers for the token.
     #[error("cannot make a token: {0}")]
     Token(String),

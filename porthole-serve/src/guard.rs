@@ -117,11 +117,9 @@ impl AccessRules {
             return Err(ApiError::new(StatusCode::FORBIDDEN, "this server has another name")
                 .remedy("open the address that `porthole serve` printed, or add --host-name NAME"));
         }
-        if request.uri().path().starts_with("/api/") || request.uri().path() == "/metrics" {
-            if !self.has_token(headers) {
-                return Err(ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
-                    .remedy("open the address that `porthole serve` printed"));
-            }
+        if is_private(request.uri().path()) && !self.has_token(headers) {
+            return Err(ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
+                .remedy("open the address that `porthole serve` printed"));
         }
         if is_reading(request.method()) {
             return Ok(());
@@ -166,7 +164,7 @@ impl AccessRules {
 
 /// Checks a request, reads its body, and adds the headers to the answer.
 pub(crate) async fn guard(State(rules): State<Arc<AccessRules>>, request: Request, next: Next) -> Response {
-    let is_api = request.uri().path().starts_with("/api/") || request.uri().path() == "/metrics";
+    let is_private = is_private(request.uri().path());
     let mut response = match rules.check(&request) {
         Err(error) => error.into_response(),
         Ok(()) => match rules.enter(&request) {
@@ -188,10 +186,15 @@ pub(crate) async fn guard(State(rules): State<Arc<AccessRules>>, request: Reques
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if is_api || !headers.contains_key(CACHE_CONTROL) {
+    if is_private || !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
+}
+
+/// Whether an address shows something of a workspace.
+fn is_private(path: &str) -> bool {
+    path.starts_with("/api/") || path == "/metrics" || path == "/companion"
 }
 
 fn is_reading(method: &Method) -> bool {

@@ -19,4 +19,4 @@ mod workspaces;
 
 pub use api::openapi;
 pub use error::{Error, Result};
-pub use server::{DashboardServer, ServeOptions};
+pub use server::{DashboardOptions, DashboardServer};

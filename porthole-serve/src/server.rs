@@ -30,7 +30,7 @@ const LARGEST_HEAD: usize = 64 << 10;
 
 /// What is served, and where.
 #[derive(Clone, Debug)]
-pub struct ServeOptions {
+pub struct DashboardOptions {
     /// Workspaces, and folders with workspaces in them.
     pub folders: Vec<PathBuf>,
     /// Address to listen on; by default a port of the loopback address, 7373 if it is free.
@@ -53,7 +53,7 @@ pub struct DashboardServer {
 
 impl DashboardServer {
     /// Listens on the address of the options, with a new token.
-    pub async fn bind(options: &ServeOptions) -> Result<DashboardServer> {
+    pub async fn bind(options: &DashboardOptions) -> Result<DashboardServer> {
         let listener = listen(options.listen).await?;
         let unknown = options.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
         let address = listener.local_addr().map_err(|source| Error::Listen { address: unknown, source })?;
@@ -82,6 +82,11 @@ impl DashboardServer {
             address.set_ip(Ipv4Addr::LOCALHOST.into());
         }
         format!("http://{address}/?token={}", self.token.as_str())
+    }
+
+    /// Starts a crawl in one of the workspaces, as the dashboard does, with options of `porthole crawl`.
+    pub fn start_crawl(&self, workspace: &str, options: &[&str]) -> Result<()> {
+        api::start_crawl(&self.state, workspace, options).map_err(Error::Crawl)
     }
 
     /// Serves until `stop` is done; then ends the crawls and other jobs that were started here, and waits for them.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use porthole_store::{SqliteReader, SqliteWorkspaceWriter};
 use porthole_topic::Taxonomy;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Answer, ApiError, Error};
 use crate::feed::CrawlFeed;
@@ -25,6 +26,8 @@ pub(crate) struct ServedWorkspace {
     pub(crate) reader: SqliteReader,
     trace: Mutex<CrawlTrace>,
     pub(crate) feed: CrawlFeed,
+    /// Held while the full-text index is filled.
+    filling: Arc<Semaphore>,
 }
 
 impl ServedWorkspace {
@@ -43,6 +46,7 @@ impl ServedWorkspace {
             reader,
             trace: Mutex::default(),
             feed: CrawlFeed::default(),
+            filling: Arc::new(Semaphore::new(1)),
         })
     }
 
@@ -51,6 +55,11 @@ impl ServedWorkspace {
         let mut trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
         trace.update(&self.reader)?;
         Ok(trace)
+    }
+
+    /// The right to fill the full-text index; `None` while it is being filled.
+    pub(crate) fn filling_place(&self) -> Option<OwnedSemaphorePermit> {
+        self.filling.clone().try_acquire_owned().ok()
     }
 
     /// Opens the database for writes beside a crawl.
@@ -168,6 +177,14 @@ impl WorkspaceList {
             );
         }
         Ok(folder)
+    }
+
+    /// Folders directly below the folders of workspaces that have a file of this name, by name.
+    pub(crate) fn folders_with(&self, file: &str) -> BTreeMap<String, PathBuf> {
+        let entries = self.homes.iter().flat_map(fs::read_dir).flatten().flatten();
+        let folders = entries.map(|entry| entry.path()).filter(|folder| folder.join(file).is_file());
+        let name = |folder: PathBuf| Some((folder.file_name()?.to_str()?.to_owned(), folder));
+        folders.filter_map(name).collect()
     }
 
     /// The folders of all workspaces, by name. A name that occurs again gets a number.

@@ -19,6 +19,24 @@ pub struct SearchRequest {
     pub limit: usize,
 }
 
+impl SearchRequest {
+    /// The words of a text, and its phrases in quotes; a quote that is not closed ends with the text. What has no letter
+    /// or digit is dropped.
+    pub fn phrases(text: &str) -> Vec<String> {
+        let text = text.replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
+        let mut phrases = Vec::new();
+        for (index, part) in text.split('"').enumerate() {
+            if index % 2 == 1 {
+                phrases.push(part.trim().to_owned());
+            } else {
+                phrases.extend(part.split_whitespace().map(str::to_owned));
+            }
+        }
+        phrases.retain(|phrase| phrase.contains(char::is_alphanumeric));
+        phrases
+    }
+}
+
 /// A page that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundPage {
@@ -93,4 +111,23 @@ pub struct IndexBatch {
     pub after: u64,
     /// See `after`.
     pub until: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_phrases() {
+        for (text, expected) in [
+            ("snowy owl", &["snowy", "owl"][..]),
+            ("\"snowy owl\" habitat", &["snowy owl", "habitat"]),
+            ("an \"open quote", &["an", "open quote"]),
+            ("\u{201c}snowy owl\u{201d}", &["snowy owl"]),
+            ("\"\" - !!! '; drop", &["drop"]),
+            ("", &[]),
+        ] {
+            assert_eq!(SearchRequest::phrases(text), expected, "for {text}");
+        }
+    }
 }

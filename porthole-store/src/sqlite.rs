@@ -15,6 +15,7 @@ mod hosts;
 mod kept;
 mod link_story;
 mod links;
+mod listing;
 mod load;
 mod lookup;
 mod many;

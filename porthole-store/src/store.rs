@@ -12,8 +12,8 @@ use porthole_types::{
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
 use crate::{
-    CommandRow, KeptQuery, NamedQuery, PageFilter, Policy, QueryAnswer, QueryLimits, Result, RowTable,
-    SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
+    CommandRow, KeptQuery, ListedPage, NamedQuery, PageFilter, PageListing, Policy, QueryAnswer, QueryLimits,
+    Result, RowTable, SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
 };
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
@@ -263,6 +263,12 @@ pub trait StoreReader: Send + Sync {
 
     /// The links in a range of rows of `edge`, in their order.
     fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>>;
+
+    /// Judged pages that are no duplicates, as a list for people.
+    fn list_pages(&self, wanted: &PageListing) -> Result<Vec<ListedPage>>;
+
+    /// The links among some URLs, each once, as pairs of source and target.
+    fn links_among(&self, oids: &[UrlId]) -> Result<Vec<(UrlId, UrlId)>>;
 
     /// The sites of a host and of all names below it, on any port.
     fn sites_below(&self, host: &str) -> Result<Vec<SiteId>>;

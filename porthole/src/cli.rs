@@ -15,6 +15,7 @@ mod serve;
 mod start;
 mod topics;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -148,6 +149,10 @@ pub(crate) struct Demo {
     /// Keep the crawls in this folder, as the workspaces focused and unfocused
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Serve the dashboard with both crawls at work, until Ctrl-C. On a terminal
+    /// this is the default
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, require_equals = true, conflicts_with = "json")]
+    pub(crate) serve: Option<Option<SocketAddr>>,
     /// Print the figures as JSON
     #[arg(long)]
     pub(crate) json: bool,

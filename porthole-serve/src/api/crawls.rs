@@ -13,6 +13,8 @@ use super::control::ScopeBody;
 use super::extract::{BodyOf, Named, check_text, check_url};
 use crate::error::{Answer, ApiError};
 use crate::jobs::{JobReport, JobRequest};
+use crate::program::ProgramCall;
+use crate::workspaces::ServedWorkspace;
 
 /// Exit codes of a crawl that ended as it should: asked to, or at a limit.
 const GOOD_CODES: &[i32] = &[11, 14, 15, 60];
@@ -81,12 +83,20 @@ pub(crate) async fn crawl(
         .optional("maintain", request.maintain.then_some("schedule"));
     call = request.scope.options(call);
     call = starts.iter().fold(call, |call, url| call.option("start", url.as_str()));
-    let job = JobRequest {
+    start(&state, &workspace, call).map(Json)
+}
+
+/// Starts a crawl as a job.
+pub(super) fn start(
+    state: &DashboardState,
+    workspace: &ServedWorkspace,
+    call: ProgramCall,
+) -> Answer<JobReport> {
+    state.jobs.start(JobRequest {
         what: "crawl",
         workspace: Some(workspace.name.clone()),
         calls: vec![call],
         good_codes: GOOD_CODES,
         keep: None,
-    };
-    state.jobs.start(job).map(Json)
+    })
 }

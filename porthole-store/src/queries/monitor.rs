@@ -66,7 +66,7 @@ pub(super) const FAILURES: NamedQuery = NamedQuery {
     name: "failures",
     description: "failures by kind, with the number of permanent ones",
     sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,
-                 max(detail) as example
+                 max(detail) as example, min(url) as url
           from tried
           where failure is not null
           group by failure
@@ -182,8 +182,9 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
     description: "sites with numbers of pages, queued URLs and failures",
     sql: "select site.host, coalesce(found.pages, 0) as pages, found.relevance,
                  coalesce(found.queued, 0) as queued, coalesce(found.failures, 0) as failures,
-                 site.serverload, site.disabled
+                 site.serverload, site.disabled, host.not_before, coalesce(host.trouble, 0) as trouble
           from site
+               left join host on host.sid = site.sid
                left join (select sid, sum(is_page) as pages,
                                  avg(case when is_page then relevance end) as relevance,
                                  sum(case when state = 0 then 1 else 0 end) as queued,

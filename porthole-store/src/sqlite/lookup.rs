@@ -135,6 +135,24 @@ impl<'a> Lookup<'a> {
         self.link_ends(indexed, others, row, limit)
     }
 
+    /// The links among rows, given as a list in SQL, as pairs of source and target.
+    pub(super) fn links_among(&self, rows: &str) -> Result<Vec<(i64, i64)>> {
+        let ends = format!("select src, dst from edge where src in ({rows}) and dst in ({rows})");
+        let mut parts = vec![format!("{ends} and rowid > ?1")];
+        if self.links > 0 {
+            parts.push(format!(
+                "{ends} and rowid <= ?1 and rowid in (select row from readers.edge_src where key in ({rows}))"
+            ));
+        }
+        let mut links = Vec::new();
+        for sql in parts {
+            let mut read = self.db.prepare(&sql)?;
+            let found = read.query_map([self.links], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            links.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+        }
+        Ok(links)
+    }
+
     /// Ends of links with their anchor texts: those of the indexed rows, then the others, at most `limit`.
     fn link_ends(&self, indexed: &str, others: &str, row: i64, limit: usize) -> Result<Vec<(i64, String)>> {
         let mut ends = Vec::new();

@@ -5,22 +5,24 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use porthole_types::{CanonicalUrl, ChangeHistory, Event, SiteId, TermId, Timestamp, TopicId, TopicRow};
+use porthole_types::{
+    CanonicalUrl, ChangeHistory, Event, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId,
+};
 use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, across, commands, counts, graph, hosts, kept, link_story, lookup, open, points, rows, sandbox,
-    search, text_index, topics, tried, upkeep, workspace_writer,
+    about, across, commands, counts, graph, hosts, kept, link_story, listing, lookup, open, points, rows,
+    sandbox, search, text_index, topics, tried, upkeep, workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
     Collision, CommandRow, Error, FetchPoint, FetchedUrl, GraphEdge, KeptQuery, LinkGraph, LinkStory,
-    NeighbourEvidence, PageFilter, QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl,
-    StoreCounts, StoreReader, StoredExample, StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots,
-    TermCounts, TriedUrl,
+    ListedPage, NeighbourEvidence, PageFilter, PageListing, QueryAnswer, QueryLimits, Result, RowTable,
+    SiteAddress, SkippedUrl, StoreCounts, StoreReader, StoredExample, StoredHost, StoredLink, StoredModel,
+    StoredPage, StoredRobots, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -264,6 +266,14 @@ impl StoreReader for SqliteReader {
 
     fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>> {
         rows::links(&*self.pool.get()?, rows)
+    }
+
+    fn list_pages(&self, wanted: &PageListing) -> Result<Vec<ListedPage>> {
+        listing::pages(&mut *self.pool.get()?, wanted)
+    }
+
+    fn links_among(&self, oids: &[UrlId]) -> Result<Vec<(UrlId, UrlId)>> {
+        listing::links_among(&mut self.with_indexes()?, oids)
     }
 
     fn sites_below(&self, host: &str) -> Result<Vec<SiteId>> {

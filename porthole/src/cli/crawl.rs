@@ -107,6 +107,10 @@ pub(crate) struct Crawl {
     /// Serve Prometheus metrics at http://ADDR/metrics
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Serve the dashboard of this crawl. On a terminal it stays after the crawl,
+    /// until Ctrl-C [default address: 127.0.0.1:7373, or the next free port]
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, require_equals = true)]
+    pub(crate) serve: Option<Option<SocketAddr>>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

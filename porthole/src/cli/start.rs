@@ -20,6 +20,9 @@ pub(crate) struct Start {
     /// critic what is not wanted
     #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with_all = ["name", "topic"])]
     pub(crate) folder: Vec<String>,
+    /// List the folders of the bookmarks as JSON and exit
+    #[arg(long)]
+    pub(crate) list_folders: bool,
     /// Keep folders of bookmarks apart from built-in topics that mean the same
     #[arg(long)]
     pub(crate) no_merge: bool,

@@ -16,6 +16,9 @@ pub(crate) struct Init {
     /// bookmarks, a folder of folders, Open Directory RDF, or a trained taxonomy
     #[arg(long, value_name = "general|FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
+    /// Address at which server operators can reach you; stored in porthole.toml
+    #[arg(long, value_name = "MAIL|URL")]
+    pub(crate) contact: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -26,6 +26,7 @@ use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
 use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
+use crate::commands::serve::CrawlDashboard;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
 use crate::settings::RawBacklinks;
@@ -44,6 +45,22 @@ const STAGNATED: u8 = 60;
 const PATIENCE_PAGES: u64 = 5_000;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
+    let dashboard = match arguments.serve {
+        None => None,
+        Some(listen) => {
+            Workspace::open(root)?;
+            Some(CrawlDashboard::start(root, listen)?)
+        }
+    };
+    let code = crawl(root, arguments).await?;
+    if let Some(dashboard) = dashboard {
+        dashboard.end(code == INTERRUPTED).await?;
+    }
+    Ok(code.into())
+}
+
+/// Crawls to the end. Returns the exit code.
+async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     let ends = EndConditions::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
@@ -62,7 +79,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let crawl = match prepare(&workspace, arguments, Box::new(store), aim.focus) {
         Err(error) if error.downcast_ref().is_some_and(CrawlError::is_disk_full) => {
             output::print(summary::DISK_IS_FULL);
-            return Ok(DISK_FULL.into());
+            return Ok(DISK_FULL);
         }
         crawl => crawl?,
     };
@@ -110,7 +127,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             explain_stagnation(&*reader, watch.tree(), watch.strategy == "hard")?;
         }
     }
-    Ok(code.into())
+    Ok(code)
 }
 
 /// Sets the order of the queue. That of a maintained crawl, unless it was asked for, is for this crawl only: the next one

@@ -2,6 +2,7 @@
 //! page.
 
 mod lesson;
+mod living;
 mod report;
 mod tally;
 
@@ -45,6 +46,9 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     ));
     let lesson = DemoCritic::learn(&web, topic, arguments.seed).await?;
     output::say(&lesson.in_words());
+    if arguments.serve.is_some() || (!arguments.json && living::is_possible()) {
+        return living::run(web, &lesson, arguments.serve.flatten(), folder, &folders).await;
+    }
     let focused = crawl(&lesson, &arguments, "focused", "porthole", &folders[0]).await?;
     let unfocused = crawl(&lesson, &arguments, "unfocused", "unfocused", &folders[1]).await?;
 

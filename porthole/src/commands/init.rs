@@ -8,6 +8,7 @@ use porthole_topic::{Pretrained, Taxonomy};
 
 use crate::cli;
 use crate::commands::import;
+use crate::commands::start::contact;
 use crate::documents::read_file;
 use crate::importing::{self, ImportData, ImportRequest, KnownExamples};
 use crate::output::{self, count};
@@ -18,6 +19,7 @@ use crate::workspace::{self, TAXONOMY, Workspace};
 
 pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     Workspace::check_new(&arguments.folder)?;
+    let contact = arguments.contact.as_deref().map(contact::checked).transpose()?;
     // Read first: a broken file must not leave a workspace behind.
     let start = match &arguments.taxonomy {
         None => InitialContent::Nothing,
@@ -25,6 +27,9 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     };
     let workspace = Workspace::create(&arguments.folder)?;
     start.write(&mut workspace.writer()?)?;
+    if let Some(contact) = contact {
+        contact::write(&arguments.folder, &contact)?;
+    }
     say_what_next(&arguments.folder, &start);
     Ok(())
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Search) -> anyhow::Result<()> {
 const NO_PAGES: &str = "there are no pages yet; `porthole crawl` fetches some";
 
 fn request(arguments: &cli::Search, tree: &Taxonomy) -> anyhow::Result<SearchRequest> {
-    let words = phrases(&arguments.words.join(" "));
+    let words = SearchRequest::phrases(&arguments.words.join(" "));
     if words.is_empty() {
         return Err(misuse("nothing to search for; give at least one word"));
     }
@@ -68,21 +68,6 @@ fn request(arguments: &cli::Search, tree: &Taxonomy) -> anyhow::Result<SearchReq
         language: arguments.language.clone(),
         limit: arguments.limit as usize,
     })
-}
-
-/// Words, and phrases in quotes; a quote that is not closed ends with the text. What has no letter or digit is dropped.
-fn phrases(text: &str) -> Vec<String> {
-    let text = text.replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
-    let mut phrases = Vec::new();
-    for (index, part) in text.split('"').enumerate() {
-        if index % 2 == 1 {
-            phrases.push(part.trim().to_owned());
-        } else {
-            phrases.extend(part.split_whitespace().map(str::to_owned));
-        }
-    }
-    phrases.retain(|phrase| phrase.contains(char::is_alphanumeric));
-    phrases
 }
 
 /// Tells how far the index is.
@@ -189,24 +174,5 @@ impl SearchResult {
             }
         }
         out
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::phrases;
-
-    #[test]
-    fn words_and_phrases() {
-        for (text, expected) in [
-            ("snowy owl", &["snowy", "owl"][..]),
-            ("\"snowy owl\" habitat", &["snowy owl", "habitat"]),
-            ("an \"open quote", &["an", "open quote"]),
-            ("\u{201c}snowy owl\u{201d}", &["snowy owl"]),
-            ("\"\" - !!! '; drop", &["drop"]),
-            ("", &[]),
-        ] {
-            assert_eq!(phrases(text), expected, "for {text}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! `porthole start`: the first crawl, from a few pages. Prints, for each step, the command that does the same.
 
 mod choice;
-mod contact;
+pub(super) mod contact;
 mod folders;
 mod request;
 
@@ -28,6 +28,9 @@ use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<ExitCode> {
     let mut request = StartRequest::of(root, arguments)?;
+    if arguments.list_folders {
+        return folders::list(&request).map(|()| ExitCode::SUCCESS);
+    }
     let wanted = folders::wanted(&request.folders, arguments).await?;
     folders::limited(&mut request, &wanted);
     let contact = contact::needed(&request.folder, arguments).await?;

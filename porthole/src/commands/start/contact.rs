@@ -41,20 +41,21 @@ pub(super) async fn needed(folder: &Path, arguments: &cli::Start) -> anyhow::Res
     ))
 }
 
-fn checked(contact: &str) -> anyhow::Result<String> {
+/// Checks a contact address.
+pub(in crate::commands) fn checked(contact: &str) -> anyhow::Result<String> {
     let settings = RawFetch { contact: Some(contact.to_owned()), ..RawFetch::default() };
     HttpFetch::new(settings.ready()?).map_err(|error| misuse(format!("--contact: {error}")))?;
     Ok(contact.to_owned())
 }
 
 /// Stores the contact in porthole.toml.
-pub(super) fn write(folder: &Path, contact: &str) -> anyhow::Result<()> {
+pub(in crate::commands) fn write(folder: &Path, contact: &str) -> anyhow::Result<()> {
     // JSON and TOML quote strings in the same way.
     set(folder, "fetch", "contact", &serde_json::Value::from(contact).to_string())
 }
 
 /// Changes one setting in porthole.toml and keeps the rest of the file.
-pub(super) fn set(folder: &Path, section: &str, name: &str, value: &str) -> anyhow::Result<()> {
+pub(in crate::commands) fn set(folder: &Path, section: &str, name: &str, value: &str) -> anyhow::Result<()> {
     let file = folder.join(SETTINGS);
     let cannot = || format!("cannot write {}", file.display());
     let text = with(&fs::read_to_string(&file).with_context(cannot)?, section, name, value);

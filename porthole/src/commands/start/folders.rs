@@ -4,6 +4,7 @@
 use porthole_store::{ExampleChange, ExampleState, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_topic::{Critic, SameTopic, Taxonomy, TermFrequencies, same_topic};
 use porthole_types::{TermId, TopicId};
+use serde::Serialize;
 
 use super::request::{BookmarkFolder, MOST, NamedPage, StartRequest};
 use super::{Fetching, FirstCrawl, RELATED};
@@ -50,6 +51,34 @@ pub(super) async fn wanted(folders: &[BookmarkFolder], arguments: &cli::Start) -
             Err(error) => output::say(&output::in_words(&error)),
         }
     }
+}
+
+/// The folders of the bookmarks, for programs that let people choose.
+#[derive(Serialize)]
+struct FolderList<'a> {
+    folders: Vec<ListedFolder<'a>>,
+    /// Pages in no folder, of bookmarks without folders.
+    unfiled: usize,
+    /// Entries that cannot be pages of the web, or are in no folder although there are some.
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct ListedFolder<'a> {
+    path: &'a str,
+    pages: usize,
+}
+
+/// Prints the folders as JSON.
+pub(super) fn list(request: &StartRequest) -> anyhow::Result<()> {
+    let folders = request.folders.iter();
+    output::print_json(&FolderList {
+        folders: folders
+            .map(|folder| ListedFolder { path: &folder.path, pages: folder.pages.len() })
+            .collect(),
+        unfiled: request.pages.len(),
+        left_out: request.left_out,
+    })
 }
 
 /// Folders by number, path or name, each with the folders in it.

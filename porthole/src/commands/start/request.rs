@@ -25,6 +25,8 @@ pub(super) struct StartRequest {
     pub(super) is_mixed: bool,
     /// Folders of bookmarks.
     pub(super) folders: Vec<BookmarkFolder>,
+    /// Entries of bookmarks that are not used.
+    pub(super) left_out: usize,
 }
 
 /// A folder of bookmarks, or a topic of another list.
@@ -68,8 +70,10 @@ impl StartRequest {
             Workspace::is_at(&folder) && Workspace::open(&folder)?.settings.fetch.loopback == Some(true);
         // With a topic for all pages, folders do not matter.
         let is_one_topic = arguments.topic.is_some() || arguments.name.is_some();
+        let mut left_out = 0;
         for list in lists {
             let found = bookmarked(&list, allows_local, is_one_topic)?;
+            left_out += found.left_out;
             pages.extend(found.unfiled);
             folders.extend(found.folders);
         }
@@ -81,7 +85,7 @@ impl StartRequest {
                 "no pages given: run `porthole start URL…` or `porthole start bookmarks.html`",
             ));
         }
-        Ok(StartRequest { folder, pages, is_mixed, folders })
+        Ok(StartRequest { folder, pages, is_mixed, folders, left_out })
     }
 }
 
@@ -115,11 +119,13 @@ struct Bookmarks {
     /// Pages in no folder.
     unfiled: Vec<NamedPage>,
     folders: Vec<BookmarkFolder>,
+    /// Number of entries that are not used.
+    left_out: usize,
 }
 
 /// The pages that a file lists, by folder. Says what was left out and why.
 fn bookmarked(file: &Path, allows_local: bool, is_one_topic: bool) -> anyhow::Result<Bookmarks> {
-    let mut found = Bookmarks { unfiled: Vec::new(), folders: Vec::new() };
+    let mut found = Bookmarks { unfiled: Vec::new(), folders: Vec::new(), left_out: 0 };
     let mut left_out: Vec<String> = Vec::new();
     for entry in ExampleSource::open(file, None)?.items()? {
         let item = match entry? {
@@ -147,6 +153,7 @@ fn bookmarked(file: &Path, allows_local: bool, is_one_topic: bool) -> anyhow::Re
         left_out.extend(unfiled.map(|page| format!("{}: it is in no folder", page.url)));
     }
     sample(&mut found.unfiled, file);
+    found.left_out = left_out.len();
     if !left_out.is_empty() {
         let entries = count(left_out.len(), "entry").replace("entrys", "entries");
         output::say(&format!("left out {entries} of {}:", file.display()));

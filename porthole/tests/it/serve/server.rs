@@ -48,13 +48,14 @@ impl Reply {
 
 impl Server {
     pub(super) fn start(folder: &Path) -> Server {
-        Server::start_with(folder, &["--listen", "127.0.0.1:0"])
+        Server::start_with(folder, &["serve", "--listen", "127.0.0.1:0"], None)
     }
 
-    pub(super) fn start_with(folder: &Path, options: &[&str]) -> Server {
+    /// Starts a command that prints the address of a dashboard first.
+    pub(super) fn start_with(folder: &Path, arguments: &[&str], proxy: Option<&str>) -> Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_porthole"))
-            .arg("serve")
-            .args(options)
+            .args(arguments)
+            .envs(proxy.map(|proxy| ("http_proxy", proxy)))
             .current_dir(folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
