@@ -2,6 +2,8 @@
  * The dashboard in a real browser, on crawls of a synthetic web over loopback.
  *
  *   PORTHOLE=../target/release/porthole npm run e2e
+ *
+ * With E2E_PICTURES=FOLDER, a failed test leaves a picture of the page there.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -32,7 +34,10 @@ test('the dashboard', async (t) => {
     for (const group of [access, firstMinute, crawl, hostile, pages]) {
       for (const [name, scenario] of group.scenarios) {
         await t.test(name, async () => {
-          await scenario(world);
+          await scenario(world).catch(async (error) => {
+            if (process.env.E2E_PICTURES) await world.page.screenshot({ path: `${process.env.E2E_PICTURES}/${name.replaceAll(/\W+/g, '-')}.png` });
+            throw error;
+          });
           const problems = world.problems.splice(0);
           if (problems.length) throw new Error(problems.join('\n'));
         });

@@ -1,103 +1,58 @@
 /** The server's API: its types, and one function for reads and one for changes. */
 
-export interface Problem { error: string; remedy?: string | null }
+import type { components } from './schema';
+import type { Cell } from './table';
 
-export interface WorkspaceRow {
-  name: string; path: string; is_running: boolean; pages: number; queued: number; harvest: number | null;
-  good: string[]; is_trained: boolean; last_stop: string | null; started_here: boolean; last_fetch_at: number | null; problem: string | null;
-}
+type Schemas = components['schemas'];
 
-export interface Alarm { id: number; at: number; kind: string; detail: string; is_active: boolean }
-export interface Live {
-  workers_idle: number | null; sites_awaited: number | null; ready: number | null; resting: number | null; busy: number | null;
-  given_up: number | null; held_up: string | null; budget_pages: number | null;
-}
-export interface Status {
-  is_running: boolean; is_paused: boolean; strategy: string | null; policy: string | null;
-  critic: { trained_at: number } | null;
-  good: { id: number; path: string }[]; toward: { id: number; path: string }[];
-  counts: { known: number; queued: number; fetched: number; redirected: number; dead: number; skipped: number; rejected: number; links: number; sites: number; copies: number };
-  harvest: number | null; harvest_recent: number | null; on_topic: number | null; last_stop: string | null; now: number;
-  first_fetch_at: number | null; last_fetch_at: number | null; disk: { database: number; pages: number; free: number | null };
-  live: Live | null; alarms: Alarm[]; started_at: number | null;
-}
+export type Alarm = Schemas['AlarmRow'];
+export type Cluster = Schemas['PageCluster'];
+export type CommandAnswer = Schemas['CommandAnswered'];
+export type CommandRow = Schemas['CommandReport'];
+export type DotColumns = Schemas['Dots'];
+export type DotFacts = Schemas['Dot'];
+export type ExampleRow = Schemas['ExampleRow'];
+export type ExportFile = Schemas['ExportFile'];
+export type FailureRow = Schemas['FailureRow'];
+export type HubGraph = Schemas['HubGraph'];
+/** The result depends on what the job does. */
+export type Job = Omit<Schemas['JobReport'], 'result' | 'began'> & { result?: unknown };
+export type Judgment = Schemas['PageVerdict'];
+export type KeptQuery = Schemas['KeptRow'];
+export type LabResults = Schemas['LabResults'];
+export type LabRun = Schemas['LabRun'];
+export type NamedQuery = Schemas['QueryForm'];
+export type Outcome = Schemas['OperationOutcome'];
+export type PageRow = Schemas['PageRow'];
+export type Proposal = Schemas['ProposedTopic'];
+export type QueryAnswer = Omit<Schemas['QueryResult'], 'rows'> & { rows: Cell[][] };
+export type Question = Schemas['TeachRow'];
+export type SchemaTable = Schemas['TableFacts'];
+export type ScopePreview = Schemas['ScopeEffect'];
+export type SearchAnswer = Schemas['SearchHits'];
+export type Series = Schemas['CrawlSeries'];
+export type SiteRow = Schemas['SiteRow'];
+export type Status = Schemas['WorkspaceStatus'];
+export type Story = Schemas['PageStory'];
+/** Everything known about a URL; of an unknown one, a story has only its URL and state. */
+export type PageFacts = Extract<Story, { title: string }>;
+export type Suggestions = Schemas['Suggestions'];
+export type TopicNode = Schemas['TopicNode'];
+export type TopicTree = Schemas['TopicTree'];
+export type VerdictStep = Schemas['VerdictStep'];
+export type WordWeight = Schemas['WeighedWord'];
+export type WorkspaceRow = Schemas['WorkspaceSummary'];
 
-export interface DotColumns { seq: number[]; at: number[]; relevance: (number | null)[]; topic: (number | null)[]; outcome: number[]; last: number; more: boolean }
-export interface DotFacts { url: string; title: string | null; relevance: number | null; topic: string | null; host: string; at: number }
-export interface Series { at: number[]; pages: number[]; relevant: number[]; mean_relevance: (number | null)[]; failures: number[]; frontier?: (number | null)[] | null }
-export interface SiteRow { host: string; state: string; queued: number; fetched: number; mean_relevance: number | null; failures: number; not_before: number | null; reason: string | null }
-export interface FailureRow { kind: string; count: number; dead: number; detail: string; example_url: string; remedy: string | null }
-export interface CommandRow { id: number; at: number; what: string; parameters: unknown; answered: number | null; failed: boolean; outcome: string | null }
-export interface CommandAnswer { id: number; failed: boolean; outcome: string; command: string }
-export interface ScopePreview { queued_removed: number; fetched_matching: number; examples: string[] }
-export interface Outcome { outcome: string; command: string }
-
-export interface TopicNode {
-  id: number;
-  /** Id of its parent; the root's is itself. */
-  parent: number;
-  name: string; path: string;
-  /** `good`; `path`: above a good topic; `subsumed`: below one; or `null`. */
-  mark: string;
-  /** Of the topic itself; with the topics below it in the second three. */
-  examples: number; pages: number; mean_relevance: number | null;
-  examples_below: number; pages_below: number; mean_relevance_below: number | null;
-}
-export interface TopicTree { nodes: TopicNode[] }
-export interface ExampleRow {
-  id: number; url: string; title: string; topic: string;
-  /** `ok`, `missing` or `empty`. */
-  state: string; detail: string; language: string;
-  judged_as: string | null; is_recognised: boolean | null; relevance: number | null;
-}
-export interface Proposal { path: string; probability: number; examples: number; words: string[]; is_good: boolean }
-export interface Suggestions {
-  broaden: { path: string; good: string[]; is_above: boolean; pages: number; relevance: number; good_pages: number; command: string }[];
-  specialty_sites: { host: string; pages: number; relevant: number; share: number }[];
-}
-export interface Misjudged { name: string; topic: string; is_good: boolean; judged_as: string; relevance: number }
-export interface Change { url: string; title: string; before: number; after: number }
+/** What `porthole train --json` prints, as the result of a job. */
 export interface Training {
   examples: number;
   nodes: { node: string; examples: number; validation: { accuracy: number } | null }[];
   /** The critic's judgment of the user's own examples. */
-  check: { checked: number; misjudged: Misjudged[] };
+  check: { checked: number; misjudged: { name: string; topic: string; is_good: boolean; judged_as: string; relevance: number }[] };
+  /** Of a preview: what would change in the collection. */
   changes?: { pages: number; good_before: number; good_after: number; came: number; went: number; up: Change[]; down: Change[] } | null;
 }
-
-export interface PageRow { url: string; title: string | null; host: string; relevance: number | null; topic: string | null; at: number | null; language: string | null; hub: number | null; authority: number | null; feedback: boolean | null }
-export interface WordWeight { word: string; weight: number }
-export interface VerdictStep { path: string; probability: number; given_parent: number; for: WordWeight[]; against: WordWeight[] }
-/** A judgment, step by step from the root to the best topic. */
-export interface Judgment { relevance: number | null; topic: string; probability: number; steps: VerdictStep[] }
-export interface PathPage { url: string; title: string; relevance: number; state: string; anchor: string }
-/** Everything known about a URL. Of an unknown one only its URL and state. */
-export interface Story { url: string; state: string }
-export interface PageFacts extends Story {
-  title: string; language: string; relevance: number; topic: string | null; host: string; site_fetched: number; site_disabled: boolean;
-  seq: number | null; at: number | null; tries: number; status: number | null; bytes: number | null; failure: { kind: string; detail: string } | null;
-  not_before: number | null; leads_to: string | null; hub: number | null; authority: number | null; with_neighbours: number | null;
-  examples: string[]; feedback: { kind: string; useful: boolean; at: number }[];
-  discovered: PathPage[]; parents: { url: string; relevance: number; seq: number | null; discovered: number }[]; links_in: number; links_out: number; links: PathPage[];
-  judgment: Judgment | null; text: string | null;
-  priority: { value: number; rank: number | null; strategy: string | null; on: string | null; parts: { what: string; adds: number }[] };
-  history: { at: number; what: string }[]; archived: boolean; command: string;
-}
-export interface HubGraph { nodes: { id: number | string; url: string; title: string | null; host: string; kind: 'hub' | 'authority' | 'both'; score: number; relevance: number | null }[]; links: [number, number][] }
-export interface Cluster { words: string[]; pages: number; examples: { url: string; title: string | null; relevance?: number | null }[] }
-export interface Hit { url: string; title: string | null; snippet: { text: string; marked: boolean }[]; relevance: number | null; topic: string | null; score: number }
-export interface SearchAnswer { hits: Hit[]; has_some_words_only: boolean; indexed: number; behind: number }
-export interface Question { url: string; title: string; snippet: string; relevance: number; topic: string; about: string; for: string[]; against: string[] }
-
-export interface NamedQuery { name: string; title: string; parameters: { name: string; title: string; default: string | null; kind: string }[]; sql: string }
-export interface QueryAnswer { columns: string[]; rows: (string | number | boolean | null)[][]; truncated: boolean; ms: number; command: string }
-export interface KeptQuery { name: string; query: string; parameters: Record<string, string>; topics: string[]; at: number }
-export interface SchemaTable { table: string; about: string; columns: { name: string; about: string }[] }
-export interface ExportFile { name: string; bytes: number; at: number; is_partial: boolean }
-export interface LabRun { name: string; experiment: unknown; strategies: string[]; topics: string[]; crawls: number; at: number }
-export interface LabResults { run: LabRun; results: Record<string, unknown>[]; figures: { name: string; svg: string }[] }
-
-export interface Job { id: number | string; what: string; workspace: string | null; command: string; state: 'running' | 'done' | 'failed' | 'cancelled'; exit: number | null; progress: string[]; result: unknown; error: string | null }
+export interface Change { url: string; title: string; before: number; after: number }
 
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly remedy: string | null = null, readonly command: string | null = null) {
@@ -160,6 +115,6 @@ async function answer<T>(response: Response): Promise<T> {
   }
   if (response.ok) return body as T;
   if (response.status === 401) access.onRefused();
-  const problem = (body ?? {}) as Partial<Problem> & { command?: string };
+  const problem = (body ?? {}) as Partial<Schemas['ErrorBody']> & { command?: string };
   throw new ApiError(response.status, problem.error ?? `the server answered ${response.status}`, problem.remedy ?? null, problem.command ?? null);
 }
