@@ -29,6 +29,7 @@ if (!findBrowser()) {
 
 test('the dashboard', async (t) => {
   const world = await World.create(resolve(program));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void world.end().then(() => process.exit(1)));
   try {
     // The order matters: later scenarios look at the crawls of earlier ones.
     for (const group of [access, firstMinute, crawl, hostile, pages]) {
