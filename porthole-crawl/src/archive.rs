@@ -15,10 +15,12 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
+use porthole_types::{
+    CanonicalUrl, FailureKind, Headers, Outcome, PageResult, SegmentSpan, Timestamp, Validators, Work,
+};
 use porthole_warc::{
     BLOCK_LIMIT, Digest, LastWhole, Original, RecordFormat, Truncation, WarcError, WarcReader, WarcRecord,
-    WarcResponse, WarcWriter, last_whole,
+    WarcRequest, WarcResponse, WarcWriter, last_whole,
 };
 
 use crate::Response;
@@ -32,6 +34,8 @@ pub struct Archive {
     full: Vec<(PathBuf, File)>,
     /// Additional fields of the warcinfo record of every new segment.
     about: Vec<(&'static str, String)>,
+    /// Headers of every request, if requests are recorded.
+    request_headers: Option<Headers>,
     /// Size after which a new segment is started.
     pub(crate) segment_bytes: u64,
 }
@@ -134,8 +138,15 @@ impl Archive {
                 (segment, begin_segment(folder, segment)?)
             }
         };
-        let (folder, full, about) = (folder.to_owned(), Vec::new(), Vec::new());
-        Ok(Archive { folder, segment, writer, full, about, segment_bytes: SEGMENT_BYTES })
+        Ok(Archive {
+            folder: folder.to_owned(),
+            segment,
+            writer,
+            full: Vec::new(),
+            about: Vec::new(),
+            request_headers: None,
+            segment_bytes: SEGMENT_BYTES,
+        })
     }
 
     /// Adds fields to the warcinfo record of every new segment, such as the operator of the crawl.
@@ -143,9 +154,14 @@ impl Archive {
         self.about = fields;
     }
 
+    /// Records requests, too. The headers are those that all of them have in common.
+    pub(crate) fn record_requests(&mut self, headers: Headers) {
+        self.request_headers = Some(headers);
+    }
+
     /// A packer for these segments.
     pub(crate) fn packer(&self) -> Packer {
-        Packer::new(&self.folder)
+        Packer { request_headers: self.request_headers.clone(), ..Packer::new(&self.folder) }
     }
 
     /// Writes a page and returns its location.
@@ -156,15 +172,17 @@ impl Archive {
         response: &Response,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
         let packed = self.packer().pack(url, at, response, None);
-        let span = self.append(&packed, at)?;
+        let span = self.append(&packed, None, at)?;
         self.flush()?;
         Ok(span)
     }
 
-    /// Appends a packed record to the buffer. Returns its location after the next [`flush`](Self::flush).
+    /// Appends a packed page, and the request for it, to the buffer. Returns the page's location after the next
+    /// [`flush`](Self::flush); the request is the record behind it.
     pub(crate) fn append(
         &mut self,
         packed: &[u8],
+        request: Option<&[u8]>,
         at: Timestamp,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
         if self.writer.offset() >= self.segment_bytes {
@@ -178,6 +196,9 @@ impl Archive {
             self.write_warcinfo(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
+        if let Some(request) = request {
+            self.writer.append(request).map_err(|source| self.failed(source))?;
+        }
         let span = |length| SegmentSpan { segment: self.segment, offset, length };
         Ok(u32::try_from(length).ok().map(span))
     }
@@ -331,16 +352,18 @@ pub(crate) struct Packer {
     writer: WarcWriter<io::Sink>,
     /// Folder of the segments, where earlier copies of pages are.
     folder: PathBuf,
+    /// As in [`Archive`].
+    request_headers: Option<Headers>,
 }
 
 impl Packer {
     fn new(folder: &Path) -> Self {
         let writer = WarcWriter::new(io::sink(), RecordFormat::Gzip, 0).with_level(LEVEL);
-        Packer { writer, folder: folder.to_owned() }
+        Packer { writer, folder: folder.to_owned(), request_headers: None }
     }
 
     pub(crate) fn try_clone(&self) -> Self {
-        Packer::new(&self.folder)
+        Packer { request_headers: self.request_headers.clone(), ..Packer::new(&self.folder) }
     }
 
     pub(crate) fn pack(
@@ -387,6 +410,25 @@ impl Packer {
             ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
         Some(self.writer.packed_revisit(&answer, &original))
+    }
+
+    /// Packs the request for the page that was packed last, if requests are recorded: what was sent to the page's
+    /// server over HTTP/1.1 and without a proxy.
+    pub(crate) fn pack_request(&mut self, work: &Work, at: Timestamp) -> Option<Vec<u8>> {
+        let mut headers = self.request_headers.clone()?;
+        headers.push("host", work.url.authority());
+        let conditions =
+            work.copy.as_ref().and_then(|copy| copy.validators.as_ref()).map(Validators::conditions);
+        for (name, value) in conditions.iter().flat_map(Headers::iter) {
+            headers.push(name, value);
+        }
+        Some(self.writer.packed_request(&WarcRequest {
+            url: work.url.as_str(),
+            date: at,
+            path: work.url.path_and_query(),
+            headers: &headers,
+            response: self.writer.last_id(),
+        }))
     }
 }
 
@@ -529,7 +571,7 @@ fn io_error(path: &Path, source: io::Error) -> ArchiveError {
 
 #[cfg(test)]
 mod tests {
-    use porthole_types::Headers;
+    use porthole_types::{Rank, StoredCopy};
 
     use super::*;
 
@@ -651,6 +693,51 @@ mod tests {
         assert_eq!(pack(1, "first"), first);
         assert_eq!(Packer::new(folder).pack(&url(1), NOW, &page("first"), None), first);
         assert_ne!(Packer::new(folder).pack(&url(1), Timestamp(1), &page("first"), None), first);
+    }
+
+    #[test]
+    fn a_request_is_behind_its_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(folder.path()).unwrap();
+        archive.segment_bytes = 1;
+        archive.record_requests([("user-agent", "test")].into_iter().collect());
+        let validators = Some(Validators { etag: Some("\"v\"".into()), modified: None });
+        let copy = StoredCopy { validators, ..StoredCopy::default() };
+        let work = Work {
+            oid: url(1).id(),
+            sid: url(1).site(),
+            url: url(1),
+            numtries: 0,
+            relevance: 0.0,
+            priority: 0.0,
+            depth: 0,
+            pages_of_site: 0,
+            rank: Rank::default(),
+            copy: Some(Box::new(copy)),
+        };
+        let mut packer = archive.packer().try_clone();
+        let mut spans = Vec::new();
+        for body in ["first", "second"] {
+            let packed = packer.pack(&work.url, NOW, &page(body), None);
+            let request = packer.pack_request(&work, NOW);
+            spans.push(archive.append(&packed, request.as_deref(), NOW).unwrap().unwrap());
+        }
+        drop(archive);
+        for (segment, body, span) in [(0, "first", spans[0]), (1, "second", spans[1])] {
+            assert_eq!(read_page(folder.path(), &work.url, span).unwrap().body, body.as_bytes()[..]);
+            let file = File::open(folder.path().join(file_name(segment))).unwrap();
+            let records: Vec<WarcRecord> = WarcReader::new(file).map(Result::unwrap).collect();
+            let [_, response, request] = &records[..] else { panic!("{} records", records.len()) };
+            assert_eq!(request.concurrent_to(), response.id());
+            let sent = "GET /1 HTTP/1.1\r\nuser-agent: test\r\nhost: a.test\r\nif-none-match: \"v\"\r\n\r\n";
+            assert_eq!(String::from_utf8_lossy(&request.block), sent);
+        }
+        // What comes after the last known page is kept if it is whole.
+        let archive = Archive::open_after(folder.path(), Some(spans[1])).unwrap();
+        assert_eq!(
+            (archive.segment, archive.writer.offset() > spans[1].offset + u64::from(spans[1].length)),
+            (1, true)
+        );
     }
 
     #[test]

@@ -2,19 +2,18 @@
 //! that links to a good one is as likely to be good as one that it links to, and often lists others. Our own `link`
 //! table cannot help, because all its sources were fetched.
 
-use std::fmt::Write;
-
 use porthole_types::{CanonicalUrl, NewUrl};
 
 use crate::Response;
+use crate::endpoint::EndpointUrl;
 
 /// Which endpoint to ask, and limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BacklinkSettings {
-    /// A URL that contains `{url}`, which is replaced by the page. It returns a JSON array of URLs, or one URL per
-    /// line. Requests go through the crawl's `Fetch` and keep the pauses of the endpoint's site. robots.txt does not
-    /// apply, because the user named the endpoint.
-    pub endpoint: String,
+    /// In its URL, `{url}` is replaced by the page. It returns a JSON array of URLs, or one URL per line. Requests go
+    /// through the crawl's `Fetch` and keep the pauses of the endpoint's site. robots.txt does not apply, because the
+    /// user named the endpoint.
+    pub endpoint: EndpointUrl,
     /// Minimum R of the pages to ask about.
     pub relevance: f64,
     /// Maximum number of links taken from an answer.
@@ -32,17 +31,13 @@ impl BacklinkSettings {
     /// # Errors
     /// A message that says what is wrong with the endpoint.
     pub fn new(endpoint: &str) -> Result<BacklinkSettings, String> {
-        if !endpoint.contains(PLACEHOLDER) {
-            return Err(format!("{endpoint} has no {PLACEHOLDER}, which is replaced by the page"));
-        }
-        CanonicalUrl::parse(&endpoint.replace(PLACEHOLDER, "x"))
-            .map_err(|error| format!("{endpoint}: {error}"))?;
-        Ok(BacklinkSettings { endpoint: endpoint.to_owned(), relevance: 0.5, links: 20, pages: 100 })
+        let endpoint = EndpointUrl::new(endpoint, PLACEHOLDER, "the page")?;
+        Ok(BacklinkSettings { endpoint, relevance: 0.5, links: 20, pages: 100 })
     }
 
     /// The request for a page, if it is good enough.
     fn question(&self, page: &CanonicalUrl, relevance: f64, depth: u32) -> Option<Question> {
-        let url = CanonicalUrl::parse(&self.endpoint.replace(PLACEHOLDER, &encoded(page.as_str()))).ok()?;
+        let url = self.endpoint.with(page.as_str())?;
         let is_worth_it = relevance >= self.relevance && page.site() != url.site();
         is_worth_it.then(|| Question { url, page: page.clone(), relevance, depth, links: self.links })
     }
@@ -105,19 +100,6 @@ impl Question {
             |url| NewUrl { url, relevance: self.relevance, priority: self.relevance, depth: self.depth + 1 };
         urls.take(self.links).map(new).collect()
     }
-}
-
-/// Percent-encodes a text as a query value.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(2 * text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -54,21 +54,45 @@ pub struct Request {
     pub url: CanonicalUrl,
     /// Additional headers, such as `If-None-Match`.
     pub headers: Headers,
+    /// What the answer is wanted for.
+    pub purpose: RequestPurpose,
     /// The only address to connect to, so that requests go to the address that politeness counted. Without it any
     /// address of the host may be used.
     pub address: Option<IpAddr>,
 }
 
 impl Request {
-    /// A plain GET request.
+    /// A plain GET request for a page.
     pub fn get(url: CanonicalUrl) -> Self {
-        Request { url, headers: Headers::new(), address: None }
+        Request { url, headers: Headers::new(), purpose: RequestPurpose::Page, address: None }
+    }
+
+    /// A GET request for data of an endpoint.
+    pub fn data(url: CanonicalUrl) -> Self {
+        Request { purpose: RequestPurpose::Data, ..Request::get(url) }
+    }
+
+    /// A POST request with JSON.
+    pub fn post(url: CanonicalUrl, json: impl Into<Bytes>) -> Self {
+        Request { purpose: RequestPurpose::Post(json.into()), ..Request::get(url) }
     }
 
     /// The same request to this address, if there is one.
     pub fn at(self, address: Option<IpAddr>) -> Self {
         Request { address, ..self }
     }
+}
+
+/// What the answer to a request is wanted for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RequestPurpose {
+    /// A page: bodies of types that cannot contain text are not read.
+    #[default]
+    Page,
+    /// Data of an endpoint, such as JSON: the body is read, whatever its type.
+    Data,
+    /// To hand over JSON: a POST request with this body.
+    Post(Bytes),
 }
 
 /// An HTTP response with a decoded body.

@@ -267,6 +267,17 @@ impl Hosts {
         })
     }
 
+    /// The sites that failed so often that they rest at `now`, or are given up (`true`).
+    pub fn failing(&self, now: Timestamp) -> impl Iterator<Item = (SiteId, bool)> {
+        let most = self.politeness.failures_to_rest;
+        self.hosts.iter().filter_map(move |(key, host)| match key {
+            Key::Site(site) if host.given_up || host.trouble >= most && host.not_before > now => {
+                Some((*site, host.given_up))
+            }
+            _ => None,
+        })
+    }
+
     /// Restores the state of a site from an earlier run. A site that was given up gets another chance.
     pub fn recall(&mut self, site: SiteId, trouble: u32, not_before: Timestamp, now: Timestamp) {
         let settings = &self.politeness;

@@ -28,17 +28,16 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHORIZATION, USER_AGENT,
+    ACCEPT, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
 };
 use hyper::{Method, Uri, Version};
 use porthole_types::{CanonicalUrl, FailureKind, Headers};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::{AddressesFuture, Fetch, FetchFuture, Request, Response};
+use crate::{AddressesFuture, Fetch, FetchFuture, Request, RequestPurpose, Response};
 use body::{BodyLimits, BodyRead, read_body};
-use connection::{Connection, NoBody};
+use connection::{Connection, RequestBody};
 use dial::{Dialer, is_https};
 use fault::{Fault, within};
 use memory::BodyMemory;
@@ -80,8 +79,6 @@ pub struct HttpFetch {
 /// Maximum size to read of a body that is not a page: enough to reuse the connection in most cases.
 const MAX_NON_PAGE_BYTES: usize = 64 << 10;
 
-const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,application/pdf;q=0.8,*/*;q=0.1";
-
 impl HttpFetch {
     /// Creates a fetcher with the system's resolver.
     pub fn new(settings: HttpSettings) -> Result<Self, HttpSettingsError> {
@@ -116,7 +113,7 @@ impl HttpFetch {
         let started = Instant::now();
         let (connection, answer) = self.send(request).await?;
         let (head, incoming) = answer.into_parts();
-        let read = self.read(connection, &request.url, &head, incoming).await?;
+        let read = self.read(connection, request, &head, incoming).await?;
         Ok(Response {
             status: head.status.as_u16(),
             headers: to_text(&head.headers),
@@ -174,14 +171,19 @@ impl HttpFetch {
         Ok(answer)
     }
 
-    fn message(&self, request: &Request, is_http2: bool) -> Result<hyper::Request<NoBody>, Fault> {
+    fn message(&self, request: &Request, is_http2: bool) -> Result<hyper::Request<RequestBody>, Fault> {
         let url = &request.url;
         let unsendable =
             |what: &str| Fault::new(FailureKind::Protocol, format!("the request cannot be sent: {what}"));
         let is_absolute = is_http2 || self.is_proxied_as_is(url);
         let uri = if is_absolute { url.as_str() } else { url.path_and_query() };
-        let mut message = hyper::Request::new(NoBody);
-        *message.method_mut() = Method::GET;
+        let body = match &request.purpose {
+            RequestPurpose::Page | RequestPurpose::Data => None,
+            RequestPurpose::Post(json) => Some(json.clone()),
+        };
+        let is_post = body.is_some();
+        let mut message = hyper::Request::new(RequestBody(body));
+        *message.method_mut() = if is_post { Method::POST } else { Method::GET };
         *message.uri_mut() = uri.parse::<Uri>().map_err(|error| unsendable(&error.to_string()))?;
         let headers = message.headers_mut();
         *headers = self.headers.clone();
@@ -193,6 +195,12 @@ impl HttpFetch {
         if let Some(login) = proxy.and_then(Proxy::authorization) {
             let login = HeaderValue::from_str(&login).map_err(|_| unsendable("the proxy's login"))?;
             headers.insert(PROXY_AUTHORIZATION, login);
+        }
+        if request.purpose != RequestPurpose::Page {
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json,*/*;q=0.1"));
+        }
+        if is_post {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         for (name, value) in request.headers.iter() {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
@@ -206,13 +214,15 @@ impl HttpFetch {
     async fn read(
         &self,
         mut connection: Connection,
-        url: &CanonicalUrl,
+        request: &Request,
         head: &hyper::http::response::Parts,
         incoming: Incoming,
     ) -> Result<BodyRead, Fault> {
+        let url = &request.url;
         let is_page = head.status.is_success();
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-        if is_page && !types::may_be_text(url, content_type) {
+        let is_any = request.purpose != RequestPurpose::Page;
+        if is_page && !is_any && !types::may_be_text(url, content_type) {
             return Ok(BodyRead::default());
         }
         let limits = self.body_limits(is_page);
@@ -272,11 +282,11 @@ impl Fetch for HttpFetch {
 
 fn every_request(settings: &HttpSettings) -> Result<HeaderMap, HttpSettingsError> {
     let mut headers = HeaderMap::new();
-    let agent = settings.user_agent();
-    let agent = HeaderValue::from_str(&agent).map_err(|_| HttpSettingsError::Contact(agent))?;
-    headers.insert(USER_AGENT, agent);
-    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
+    for (name, value) in settings.request_headers().iter() {
+        let refused = |_| HttpSettingsError::Contact(settings.user_agent());
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a constant name");
+        headers.insert(name, HeaderValue::from_str(value).map_err(refused)?);
+    }
     Ok(headers)
 }
 

@@ -1,9 +1,11 @@
 //! The crawler: takes URLs from the frontier, fetches them through [`Fetch`], and stores the results.
 
+mod alarms;
 mod archive;
 mod backlinks;
 mod clock;
 mod distill;
+mod endpoint;
 mod engine;
 mod external;
 mod fetch;
@@ -17,10 +19,12 @@ mod recovery;
 mod result;
 mod robots;
 mod scope;
+mod search_endpoint;
 mod sitemap;
 mod traps;
 mod upkeep;
 
+pub use alarms::{AlarmSettings, DiskSpace};
 pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;
@@ -28,12 +32,13 @@ pub use distill::{
     DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller, Engine, SiteBy, Snapshot,
     neighbourhoods,
 };
+pub use endpoint::EndpointUrl;
 pub use engine::{
     Command, Crawl, CrawlError, CrawlEvent, FetchedPage, Handle, Idle, Limits, NotStarted, Observer,
     PageFetcher, Refocus, Refocused, Seen, Stop, StoreRef, refresh_of, strategy_memory,
 };
 pub use external::ExternalCritic;
-pub use fetch::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, Response};
+pub use fetch::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, RequestPurpose, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
 pub use http::{
     AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxies, Proxy, Resolve, ResolveFuture,
@@ -46,6 +51,7 @@ pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,
 };
 pub use scope::{MAX_TRUNCATIONS, Scope, ScopeError, ScopeSettings, Why, truncations};
+pub use search_endpoint::{EndpointAnswer, EndpointHit, SearchEndpoint, SearchEndpointError};
 pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};
 pub use traps::{Trap, Traps};
 pub use upkeep::{UpkeepSettings, VisitTiming};

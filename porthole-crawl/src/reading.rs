@@ -48,6 +48,8 @@ pub(crate) struct Read {
     pub(crate) page: Option<(Page, Judgment)>,
     /// The page's record for the archive.
     pub(crate) packed: Option<Vec<u8>>,
+    /// The record of the request for it, if requests are recorded.
+    pub(crate) packed_request: Option<Vec<u8>>,
     /// The record says that the page is as in its stored copy.
     pub(crate) is_revisit_record: bool,
     /// How long the fetch took.
@@ -116,7 +118,11 @@ impl Reader {
             }
             _ => None,
         };
-        Ok(Box::new(Read { work, result, page, packed, is_revisit_record, took }))
+        let packed_request = match (&packed, &mut self.packer) {
+            (Some(_), Some((packer, _))) => packer.pack_request(&work, at),
+            _ => None,
+        };
+        Ok(Box::new(Read { work, result, page, packed, packed_request, is_revisit_record, took }))
     }
 
     fn read_answer(

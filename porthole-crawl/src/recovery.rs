@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use porthole_store::TriedUrl;
-use porthole_types::{CanonicalUrl, SegmentSpan, UrlId};
+use porthole_types::{CanonicalUrl, Headers, SegmentSpan, UrlId};
 
 use crate::archive::{Archive, Keep, Unsynced, look_up, read_page};
 use crate::engine::{Crawl, CrawlError, Writer, last_archived};
@@ -43,6 +43,15 @@ impl Crawl<'_> {
     pub fn describing_archive(mut self, fields: Vec<(&'static str, String)>) -> Self {
         if let Some((archive, _)) = &mut self.writer.archive {
             archive.describe(fields);
+        }
+        self
+    }
+
+    /// Records what was sent for every archived page, too: these headers, which all requests have in common, the host,
+    /// and the conditions of a request for a page that is known.
+    pub fn recording_requests(mut self, headers: Headers) -> Self {
+        if let Some((archive, _)) = &mut self.writer.archive {
+            archive.record_requests(headers);
         }
         self
     }

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use porthole_types::SegmentSpan;
-use porthole_warc::{HttpResponse, WarcError, WarcReader, WarcRecord, read_start};
+use porthole_warc::{HttpResponse, RecordKind, WarcError, WarcReader, WarcRecord, read_start};
 
 use crate::{Error, Result};
 
@@ -32,6 +32,9 @@ pub struct RecordFacts {
 
 /// Bytes of a block that are read for the headers of a response.
 const HEADERS: u64 = 8 * 1024;
+
+/// Maximum size of a compressed request: the longest URL and the longest conditions fit.
+const LONGEST_REQUEST: u64 = 16 * 1024;
 
 impl ArchivedPages {
     /// The archive in a folder, which may not exist.
@@ -68,6 +71,20 @@ impl ArchivedPages {
             return Err(Error::OtherPage { path, offset: span.offset, url: url.to_owned() });
         }
         Ok((bytes, record))
+    }
+
+    /// The record of the request for a page, compressed as it is in the archive: the one behind the page's record, if it
+    /// says that it belongs to it.
+    pub fn request(&mut self, page: &WarcRecord, span: SegmentSpan) -> Option<Vec<u8>> {
+        let offset = span.offset + u64::from(span.length);
+        let file = self.seek(SegmentSpan { offset, ..span }).ok()?;
+        let mut bytes = Vec::new();
+        file.take(LONGEST_REQUEST).read_to_end(&mut bytes).ok()?;
+        let start = read_start(&bytes[..], offset, 0).ok()?;
+        let is_of_page = start.kind == RecordKind::Request && start.concurrent_to() == page.id();
+        let record = WarcReader::new(&bytes[..]).next_record().ok().flatten().filter(|_| is_of_page)?;
+        bytes.truncate(usize::try_from(record.place.length).ok()?);
+        Some(bytes)
     }
 
     fn seek(&mut self, span: SegmentSpan) -> Result<&mut File> {

@@ -1,5 +1,5 @@
-//! WARC files of selected pages: their records as they are in the archive, each followed by a metadata record with
-//! topic and relevance, and a warcinfo record in front.
+//! WARC files of selected pages: their records as they are in the archive, each followed by the request for it, if it was
+//! recorded, and by a metadata record with topic and relevance; a warcinfo record is in front.
 
 use std::path::Path;
 
@@ -85,6 +85,7 @@ impl RowWriter<StoredPage> for WarcPages<'_> {
             Err(error) => return Ok(Some(error.to_string())),
         };
         out.append(&mut bytes);
+        out.append(&mut self.archive.request(&record, span).unwrap_or_default());
         let id = record.id().and_then(RecordId::parse).filter(|_| !page.is_redirect);
         let Some(id) = id else { return Ok(None) };
         let fields = self.metadata(page);

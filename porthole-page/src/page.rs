@@ -34,7 +34,7 @@ pub struct Page {
     pub refresh: Option<(u32, CanonicalUrl)>,
     /// Whether the page shows next to nothing without scripts.
     pub needs_scripts: bool,
-    /// Whether the page is a PDF that needs a key.
+    /// Whether the page is a PDF that needs a password (one that is encrypted with an empty password is read).
     pub encrypted: bool,
     /// What was dropped because of limits.
     pub cuts: Cuts,

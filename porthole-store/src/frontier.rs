@@ -27,7 +27,7 @@ pub(crate) use self::order::Needs;
 use self::queues::Queues;
 pub(crate) use self::sites::SiteTable;
 use self::waiting::RetryQueue;
-use crate::Policy;
+use crate::{Policy, QueuedSites};
 
 /// State of a URL; the numbers are stored in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,6 +306,11 @@ impl Frontier {
     /// Releases a held site; it is not chosen before `until`.
     pub(crate) fn release_site(&mut self, site: u32, until: Option<Timestamp>) {
         self.queues.release(site, until, &self.columns);
+    }
+
+    /// Numbers of available and of resting sites with queued rows.
+    pub(crate) fn queued_sites(&self) -> QueuedSites {
+        self.queues.queued_sites()
     }
 
     /// The held sites that have a better row than at the last call.

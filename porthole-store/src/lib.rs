@@ -32,7 +32,7 @@ pub use error::{Error, Result};
 pub use listing::{ListedPage, PageListing, PageOrder};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
-pub use rows::{PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
+pub use rows::{KnownUrl, PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
 pub use search::{
     FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
 };
@@ -43,8 +43,8 @@ pub use sqlite::{
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint, FetchedUrl, GraphEdge,
-    GraphNode, LinkGraph, LinkStory, NeighbourEvidence, RAISED, Refreshed, Rejudged, SiteAddress, Store,
-    StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
+    GraphNode, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
+    SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
 };
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,

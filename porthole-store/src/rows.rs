@@ -84,6 +84,17 @@ pub struct SkippedUrl {
     pub relevance: f64,
 }
 
+/// A URL that is queued or was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownUrl {
+    /// The URL as text.
+    pub url: String,
+    /// Whether it is queued; otherwise it is a fetched page.
+    pub is_queued: bool,
+    /// Number of links from a start URL.
+    pub depth: u32,
+}
+
 /// A link with the URLs at both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredLink {

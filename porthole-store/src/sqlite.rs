@@ -55,7 +55,9 @@ pub use self::text_index::TextIndex;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
-use crate::{Batch, Committed, DuePages, Error, Policy, Result, Store, StoreCounts, WorkspaceWriter};
+use crate::{
+    Batch, Committed, DuePages, Error, Policy, QueuedSites, Result, Store, StoreCounts, WorkspaceWriter,
+};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -245,6 +247,10 @@ impl Store for SqliteStore {
     fn improved_sites(&mut self) -> Vec<SiteId> {
         let improved = self.memory.frontier.improved_sites();
         improved.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect()
+    }
+
+    fn queued_sites(&self) -> QueuedSites {
+        self.memory.frontier.queued_sites()
     }
 
     fn release_site(&mut self, site: SiteId, until: Option<Timestamp>) {

@@ -12,8 +12,8 @@ use porthole_types::{
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
 use crate::{
-    CommandRow, KeptQuery, ListedPage, NamedQuery, PageFilter, PageListing, Policy, QueryAnswer, QueryLimits,
-    Result, RowTable, SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
+    CommandRow, KeptQuery, KnownUrl, ListedPage, NamedQuery, PageFilter, PageListing, Policy, QueryAnswer,
+    QueryLimits, Result, RowTable, SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
 };
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
@@ -52,6 +52,10 @@ pub trait Store: WorkspaceWriter {
 
     /// The held sites that have a better URL than at the last call.
     fn improved_sites(&mut self) -> Vec<SiteId>;
+
+    /// How many sites that are not held have queued URLs. Costs nothing for those that are available, and a few
+    /// nanoseconds for each resting one.
+    fn queued_sites(&self) -> QueuedSites;
 
     /// Releases a held site. It can be held again at once, or from `until` on.
     fn release_site(&mut self, site: SiteId, until: Option<Timestamp>);
@@ -157,6 +161,9 @@ pub trait StoreReader: Send + Sync {
     /// Events with an id above `after`, oldest first, at most `limit`.
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>>;
 
+    /// The last events of these kinds, newest first, at most `limit`.
+    fn last_events(&self, kinds: &[&str], limit: usize) -> Result<Vec<(u64, Event)>>;
+
     /// Runs a named query; parameters that are not given have their defaults.
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer>;
 
@@ -260,6 +267,9 @@ pub trait StoreReader: Send + Sync {
 
     /// The URLs in a range of rows of `crawl` that failed, were skipped, evicted or rejected, in their order.
     fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>>;
+
+    /// The queued URLs and fetched pages in a range of rows of `crawl`, in their order.
+    fn urls(&self, rows: RangeInclusive<u64>) -> Result<Vec<KnownUrl>>;
 
     /// The links in a range of rows of `edge`, in their order.
     fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>>;
@@ -528,6 +538,15 @@ pub struct StoreCounts {
     pub sites: usize,
     /// Pages that are duplicates of others.
     pub copies: usize,
+}
+
+/// Numbers of sites that have queued URLs and are not held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueuedSites {
+    /// Sites that can be held now.
+    pub available: usize,
+    /// Sites that were released until a later time.
+    pub resting: usize,
 }
 
 /// Result of a distillation.

@@ -1,8 +1,9 @@
 //! The crawler without negative examples (A 2.1): a link's priority is the TFIDF cosine of its page and the centroid of
-//! the relevant pages so far. It drifts, and exists for comparison.
+//! the pages fetched so far. It drifts, because no critic prevents the centroid from following the pages that it has led
+//! to, and exists for comparison.
 //!
-//! Our choices: a page is relevant if the critic finds it on topic (with `of=starts`, the start pages only); a term
-//! weighs (1 + ln tf) ln(1 + n / df), from the pages seen so far.
+//! Our choices: with `of=relevant` only the pages that the critic finds on topic belong to the centroid, with `of=starts`
+//! only the start pages. A term weighs (1 + ln tf) ln(1 + n / df), from the pages seen so far.
 
 use std::collections::HashMap;
 
@@ -21,10 +22,21 @@ const FORM: u32 = 26;
 /// Maximum number of terms that are counted; later ones are ignored.
 const MOST_TERMS: usize = 500_000;
 
-/// Links by the centroid of the relevant pages.
+/// Which pages belong to the centroid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Members {
+    /// All fetched pages.
+    Fetched,
+    /// Pages that the critic finds on topic.
+    Relevant,
+    /// Start pages.
+    Starts,
+}
+
+/// Links by the centroid of fetched pages.
 #[derive(Debug)]
 pub struct Centroid {
-    only_starts: bool,
+    members: Members,
     pages: u64,
     /// By term: number of pages with it, and the sum of its weights in the relevant ones.
     terms: HashMap<TermId, (u32, f32), FixedState>,
@@ -35,10 +47,23 @@ pub struct Centroid {
 }
 
 impl Centroid {
-    /// Parameter: `of=starts` takes the centroid of the start pages only.
+    /// Parameter: `of` says which pages belong to the centroid.
     pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<Centroid, NameError> {
-        let only_starts = parameters.word("of", &["relevant", "starts"])? == "starts";
-        Ok(Centroid { only_starts, pages: 0, terms: HashMap::default(), square: 0.0, last: (UrlId(0), 0.0) })
+        let members = match parameters.word("of", &["fetched", "relevant", "starts"])? {
+            "relevant" => Members::Relevant,
+            "starts" => Members::Starts,
+            _ => Members::Fetched,
+        };
+        Ok(Centroid { members, pages: 0, terms: HashMap::default(), square: 0.0, last: (UrlId(0), 0.0) })
+    }
+
+    /// Whether a page belongs to the centroid.
+    fn admits(&self, source: &SourcePage<'_>) -> bool {
+        match self.members {
+            Members::Fetched => true,
+            Members::Relevant => source.on_topic,
+            Members::Starts => source.depth == 0,
+        }
     }
 
     fn count(&mut self, counts: &[(TermId, u32)]) {
@@ -95,7 +120,7 @@ impl Strategy for Centroid {
         let counts = source.page.term_counts();
         self.count(&counts);
         let vector = self.vector(&counts);
-        if if self.only_starts { source.depth == 0 } else { source.on_topic } {
+        if self.admits(source) {
             self.add(&vector);
         }
         self.last = (source.url.id(), self.cosine(&vector));
@@ -136,17 +161,41 @@ mod tests {
             crawl.frontier()
         };
         // The centroid is the page itself.
-        assert_eq!(crawl("centroid", 1), "/a 100");
+        assert_eq!(crawl("centroid:of=relevant", 1), "/a 100");
         // At a: owl is in both pages, ln 2 = 0.69, milk in one, ln 3 = 1.10, so a is (owl 0.53, milk 0.85). The start
         // was (0.71, 0.71) with ln 2 each. The sum is (owl 1.24, hawk 0.71, milk 0.85), of length 1.66: (0.53 * 1.24 +
         // 0.85 * 0.85) / 1.66 = 0.83.
-        assert_eq!(crawl("centroid", 2), "/b 83");
+        assert_eq!(crawl("centroid:of=relevant", 2), "/b 83");
         // The centroid has drifted to milk, 0.85 / 1.66; that of the starts has not: it has only owl, 0.53 * 0.71.
-        assert_eq!(crawl("centroid", 3), "/c 51");
-        assert_eq!(crawl("centroid", 4), "/d 0");
+        assert_eq!(crawl("centroid:of=relevant", 3), "/c 51");
+        assert_eq!(crawl("centroid:of=relevant", 4), "/d 0");
         assert_eq!(
             (crawl("centroid:of=starts", 2), crawl("centroid:of=starts", 3)),
             ("/b 38".into(), "/c 0".into())
         );
+    }
+
+    /// From owls to milk in four steps, each page with a word of the one before: the critic finds only the first two on
+    /// topic.
+    #[test]
+    fn without_a_critic_the_centroid_drifts_away() {
+        let web = TestWeb::new(&[
+            ("/s", "owl hawk <a href=/a></a>", 0.9),
+            ("/a", "hawk farm <a href=/b></a>", 0.9),
+            ("/b", "farm cow <a href=/c></a>", 0.0),
+            ("/c", "cow milk <a href=/d></a>", 0.0),
+            ("/d", "milk cheese <a href=/e></a>", 0.0),
+        ]);
+        let last = |name: &str| {
+            let mut crawl = Harness::new(&web, name, &goal("", 1), &[url("/s")]);
+            crawl.run(5);
+            crawl.frontier()
+        };
+        // Cheese has no word in common with the pages about owls.
+        assert_eq!(last("centroid:of=relevant"), "/e 0");
+        assert_eq!(last("centroid:of=starts"), "/e 0");
+        let drifted = last("centroid");
+        let priority: u32 = drifted.trim_start_matches("/e ").parse().unwrap();
+        assert!(priority >= 20, "{drifted}");
     }
 }

@@ -30,7 +30,7 @@ const MOST_PAGES: usize = 20_000;
 /// Maximum number of words of the anchor, around it, and of the title.
 const WORDS: [usize; 3] = [8, 16, 8];
 
-/// Upper bounds of the bins; the last bin is unbounded. With gamma 1/2: nothing, something far away, near, the page
+/// Upper bounds of the bins; the last bin is unbounded. With gamma 0.4 (the authors: below 1/2): nothing, something far away, near, the page
 /// itself, and more.
 const BINS: [f32; 4] = [0.05, 0.4, 0.9, 1.3];
 
@@ -62,7 +62,7 @@ impl RlSpider {
     /// Parameters: `gamma`, and `every`, the pages between two trainings.
     pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<RlSpider, NameError> {
         Ok(RlSpider {
-            gamma: parameters.number("gamma", 0.5, 0.0..=0.9)?,
+            gamma: parameters.number("gamma", 0.4, 0.0..=0.9)?,
             links: Queued::new(MOST_LINKS),
             pages: Queued::new(MOST_PAGES),
             page_count: 0,
@@ -217,7 +217,10 @@ mod tests {
             web.tell(&mut crawl, path);
         }
         let value = |path: &str| crawl.pages.get(url(path).id()).unwrap().value;
-        assert_eq!(["/d", "/c", "/a", "/s", "/b"].map(value), [1.0, 0.5, 0.25, 0.125, 0.0]);
+        let near = |a: f32, b: f32| (a - b).abs() < 1e-6;
+        let values = ["/d", "/c", "/a", "/s", "/b"].map(value);
+        let expected = [1.0, 0.4, 0.16, 0.064, 0.0];
+        assert!(values.iter().zip(expected).all(|(value, expected)| near(*value, expected)), "{values:?}");
     }
 
     #[test]
@@ -232,6 +235,6 @@ mod tests {
         let frontier = crawl.frontier();
         assert!(frontier.starts_with("/f ") && frontier.contains(", /e "), "{frontier}");
         let priorities: Vec<f64> = crawl.waiting_priorities().collect();
-        assert!(priorities[0] > priorities[1] + 0.02, "{frontier}");
+        assert!(priorities[0] > priorities[1] + 0.01, "{frontier}");
     }
 }

@@ -38,7 +38,7 @@ pub use model::{ClassModel, CriticModel, DecisionTerm, ModelKind, TopicDecision}
 pub use naive_bayes::{TermCounting, Tuning};
 pub use pretrained::Pretrained;
 pub use problem::{Class, ClassifierShape, DecisionProblem, problems};
-pub use same::{SameTopic, have_same_name, same_topic};
+pub use same::{SameTopic, have_equal_names, have_same_name, same_topic};
 pub use statistics::{Statistics, TermFrequencies, TermSeen, TopicExample, TopicStatistics};
 pub use taxonomy::{DEEPEST, MOST_TOPICS, OTHER, Taxonomy, TaxonomyError};
 pub use topical::choose_topical;

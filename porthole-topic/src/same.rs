@@ -34,6 +34,12 @@ pub fn have_same_name(a: &str, b: &str) -> bool {
     shorter > 0 && a[..shorter] == b[..shorter]
 }
 
+/// Whether two names have the same words, in singular or plural.
+pub fn have_equal_names(a: &str, b: &str) -> bool {
+    let (a, b) = (words(a), words(b));
+    !a.is_empty() && a == b
+}
+
 fn words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -105,5 +111,9 @@ mod tests {
         check("Gas", "Ga", false);
         check("", "Birds", false);
         check("The", "Birds", false);
+        assert!(
+            have_equal_names("food and agriculture", "Food_agriculture") && have_equal_names("birds", "Bird")
+        );
+        assert!(!have_equal_names("bird migration", "Birds") && !have_equal_names("the", "The"));
     }
 }

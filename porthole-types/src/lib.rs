@@ -4,6 +4,7 @@
 mod clock;
 mod headers;
 mod id;
+mod live;
 mod result;
 mod terms;
 mod topic;
@@ -13,6 +14,7 @@ mod url;
 pub use clock::{Clock, ManualClock, Timestamp};
 pub use headers::Headers;
 pub use id::{SiteId, TermId, TopicId, UrlId};
+pub use live::{ActiveAlarm, AlarmKind, AlarmNotice, AlarmRecord, LiveCrawl};
 pub use result::{
     Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Rank, SegmentSpan, Work,
     shortened,

@@ -35,6 +35,7 @@ pub struct RecordPlace {
 
 /// The record types of WARC 1.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RecordKind {
     /// Information about the file.
     Warcinfo,
@@ -97,6 +98,11 @@ impl WarcRecord {
     /// Capture date.
     pub fn date(&self) -> Option<Timestamp> {
         self.moment("WARC-Date")
+    }
+
+    /// Id of another record of the same exchange, such as the response to a request.
+    pub fn concurrent_to(&self) -> Option<&str> {
+        self.uri("WARC-Concurrent-To")
     }
 
     /// In a revisit: id of the record with the payload.

@@ -11,6 +11,7 @@ use crate::{Digest, Original, RecordId, RecordKind, WarcError, WarcRequest, Warc
 
 /// Compression of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecordFormat {
     /// Uncompressed.
     Plain,
@@ -20,6 +21,7 @@ pub enum RecordFormat {
 
 /// Position and id of a written record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// Byte offset of the record.
     pub offset: u64,
@@ -47,6 +49,7 @@ pub struct WarcWriter<W> {
     head: Vec<u8>,
     block_head: Vec<u8>,
     packed: Vec<u8>,
+    last_id: Option<RecordId>,
     /// Whether a write failed, so that the contents of the file are unknown.
     broken: bool,
 }
@@ -80,6 +83,7 @@ impl<W: Write> WarcWriter<W> {
             head: Vec::new(),
             block_head: Vec::new(),
             packed: Vec::new(),
+            last_id: None,
             broken: false,
         }
     }
@@ -106,6 +110,11 @@ impl<W: Write> WarcWriter<W> {
         let offset = self.offset;
         self.write(packed)?;
         Ok((offset, packed.len() as u64))
+    }
+
+    /// Id of the record that was written or packed last, for records that refer to it.
+    pub fn last_id(&self) -> Option<RecordId> {
+        self.last_id
     }
 
     /// Offset of the next record.
@@ -203,13 +212,24 @@ impl<W: Write> WarcWriter<W> {
 
     /// Writes a request.
     pub fn request(&mut self, request: &WarcRequest<'_>) -> Result<Written, WarcError> {
+        let id = self.pack_request(request);
+        self.write_packed(id)
+    }
+
+    /// Packs a request without writing it, for [`append`](Self::append) by another writer.
+    pub fn packed_request(&mut self, request: &WarcRequest<'_>) -> Vec<u8> {
+        self.pack_request(request);
+        std::mem::take(&mut self.packed)
+    }
+
+    fn pack_request(&mut self, request: &WarcRequest<'_>) -> RecordId {
         self.start(RecordKind::Request, request.date);
         push_field(&mut self.head, "WARC-Target-URI", request.url);
         if let Some(response) = request.response {
             push_field(&mut self.head, "WARC-Concurrent-To", &response.to_string());
         }
         push_request(&mut self.block_head, request);
-        self.finish_short(request.date, REQUEST_TYPE)
+        self.pack_short(request.date, REQUEST_TYPE)
     }
 
     /// Writes metadata about another record, such as topic and relevance of a page.
@@ -283,6 +303,7 @@ impl<W: Write> WarcWriter<W> {
         push_field(&mut self.head, "Content-Length", &length.to_string());
         self.head.extend_from_slice(b"\r\n");
         self.compress(body);
+        self.last_id = Some(id);
         id
     }
 

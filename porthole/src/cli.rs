@@ -1,5 +1,6 @@
 //! The command line: arguments of all commands.
 
+mod candidates;
 mod control;
 mod crawl;
 mod distill;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::candidates::CandidateSources;
 pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
@@ -43,8 +45,8 @@ pub(crate) use self::serve::Serve;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
-    Import, Init, ListExamples, MoveExamples, PathArguments, Propose, Remove, RemoveExamples, Topics, Toward,
-    Train, Tree,
+    Import, Init, ListExamples, MoveExamples, PathArguments, Propose, Remove, RemoveExamples, SearchExamples,
+    Topics, Toward, Train, Tree,
 };
 
 /// A focused crawler: finds web pages about your topics, starting from examples
@@ -61,7 +63,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Set up and start a first crawl from example pages or bookmarks
-    Start(Start),
+    Start(Box<Start>),
     /// Create a workspace
     Init(Init),
     /// Edit the topic tree and mark the good topics

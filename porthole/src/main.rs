@@ -3,6 +3,7 @@
 mod asking;
 mod cli;
 mod commands;
+mod document_counts;
 mod documents;
 mod importing;
 mod languages;

@@ -167,6 +167,7 @@ pub(crate) fn quoted(path: &str) -> String {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Paint {
     Good,
+    Bad,
     Faint,
     Strong,
 }
@@ -176,6 +177,7 @@ impl Paint {
         let code = match self {
             _ if !has_colours() => return text.to_owned(),
             Paint::Good => "32;1",
+            Paint::Bad => "31;1",
             Paint::Faint => "2",
             Paint::Strong => "1",
         };

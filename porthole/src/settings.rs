@@ -1,6 +1,9 @@
 //! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
+mod alarms;
+mod events;
 mod maintain;
+mod search;
 
 use std::time::Duration;
 
@@ -13,7 +16,10 @@ use porthole_crawl::{
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::alarms::RawAlarms;
+pub(crate) use self::events::{RawEvents, WebhookSettings};
 pub(crate) use self::maintain::RawMaintain;
+pub(crate) use self::search::RawSearch;
 use crate::output::misuse;
 
 /// The settings as written in the file.
@@ -29,12 +35,19 @@ pub(crate) struct RawSettings {
     #[serde(default)]
     pub(crate) distill: RawDistill,
     pub(crate) backlinks: Option<RawBacklinks>,
+    pub(crate) search: Option<RawSearch>,
+    #[serde(default)]
+    pub(crate) events: RawEvents,
     #[serde(default)]
     pub(crate) crawl: RawCrawl,
     #[serde(default)]
     pub(crate) pages: RawPages,
     #[serde(default)]
+    pub(crate) archive: RawArchive,
+    #[serde(default)]
     pub(crate) maintain: RawMaintain,
+    #[serde(default)]
+    pub(crate) alarms: RawAlarms,
 }
 
 /// Endpoint that returns the pages that link to a page.
@@ -199,6 +212,19 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 
 [crawl]
 # idle = "wait"                 # wait while the sites with the best links are resting; "fill": fetch others
+# broaden = "ask"               # when a crawl stagnates, propose topics that occur together with the good ones;
+                                # "yes": follow links on pages about them and go on; "no": neither
+
+[alarms]
+# on = true                     # say when a crawl goes wrong: on the terminal, as events, in `porthole status`
+# pages = 100                   # relevance: compare the mean of this many pages (or 2, 4 times as many)
+                                # with that of up to 4 times as many before
+# window = "1m"                 # acquisition: compare relevant pages in this time (or 2 to 64 times as long)
+# fall = 0.6                    # share by which relevance or acquisition must fall
+# fetches = 50                  # failures: of the last this many first tries,
+# failing = 0.8                 # this share must fail
+# disk-free = 0.03              # disk: less than this share is free,
+# disk-time = "1h"              # or less than comes in this time, or in the rest of `--pages`
 
 [pages]
 # refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect
@@ -207,6 +233,9 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # nofollow = "page"             # obey nofollow of whole pages, not rel=nofollow of single links;
                                 # "links": of both; "never": of neither
 # noarchive = true              # do not archive pages that ask for it
+
+[archive]
+# requests = true               # record the request for every page beside its response
 
 [distill]
 # site = "host"                 # links within a site are ignored; a site is a "host", a "domain",
@@ -235,7 +264,24 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # relevance = 0.5               # minimum relevance of the pages to query
 # links = 20                    # maximum number of links per response
 # pages = 100                   # maximum number of queries per crawl
+
+# [search]
+# url = "http://127.0.0.1:8888/search?q={words}&format=json"   # for `start --words` and `examples
+                                # search`: returns pages with the words as JSON, like SearXNG
+
+[events]
+# webhook = "https://…/hook"    # post the events of a crawl here, as batches of JSON
+# kinds = ["answer", "end"]     # only these kinds of events; all if unset
+# token = "…"                   # sent with them, as `Authorization: Bearer …`
+# allow = "loopback"            # addresses that are not public and may be posted to; a list of ranges
 "#;
+
+/// What `[archive]` says.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawArchive {
+    pub(crate) requests: Option<bool>,
+}
 
 /// What `[crawl]` says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -243,6 +289,20 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 pub(crate) struct RawCrawl {
     #[serde(default)]
     pub(crate) idle: IdleWord,
+    #[serde(default)]
+    pub(crate) broaden: BroadenWord,
+}
+
+/// What is done when good topics commingle with others, and the crawl stagnates or its relevance falls.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BroadenWord {
+    /// A proposal is printed.
+    #[default]
+    Ask,
+    /// Links on pages about the other topics are followed.
+    Yes,
+    No,
 }
 
 /// What a free worker does while the sites with good links rest.
@@ -576,7 +636,7 @@ mod tests {
     /// The settings in docs/configuration.md are those of the template, with their defaults; some have none.
     #[test]
     fn every_setting_is_documented() {
-        const WITHOUT_DEFAULT: [&str; 7] = [
+        const WITHOUT_DEFAULT: [&str; 12] = [
             "train.counting",
             "train.smoothing",
             "train.features",
@@ -584,6 +644,11 @@ mod tests {
             "fetch.proxy",
             "fetch.allow",
             "backlinks.url",
+            "search.url",
+            "events.webhook",
+            "events.kinds",
+            "events.token",
+            "events.allow",
         ];
         let section_of = |line: &str, start: &str, end: &str| {
             Some(line.strip_prefix(start)?.split_once(end)?.0.trim_start_matches('[').to_owned())

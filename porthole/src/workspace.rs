@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
+use porthole_crawl::{ArchiveError, Command, DiskSpace, Response, SystemClock};
 use porthole_page::TERM_VERSION;
 use porthole_store::{
     SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, TextIndex,
@@ -101,6 +101,11 @@ impl Workspace {
         Ok(Workspace { root: root.to_owned(), settings })
     }
 
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The absolute path, which tells workspaces apart.
     pub(crate) fn identity(&self) -> PathBuf {
         fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())
@@ -133,6 +138,15 @@ impl Workspace {
         move || {
             let (database, pages) = disk_use(&root);
             database + pages
+        }
+    }
+
+    /// Returns a function that measures the disk of the workspace; `None` where that is not possible.
+    pub(crate) fn disk_space(&self) -> impl Fn() -> Option<DiskSpace> + Send + 'static {
+        let (root, used) = (self.root.clone(), self.sizes());
+        move || {
+            let (free, total) = free_and_total(&root)?;
+            Some(DiskSpace { free, total, used: used() })
         }
     }
 
@@ -209,6 +223,17 @@ fn disk_use(root: &Path) -> (u64, u64) {
     let database = ["", "-wal"].map(|end| size(root.join(format!("{DATABASE}{end}"))));
     let pages = fs::read_dir(root.join(PAGES)).into_iter().flatten().flatten();
     (database.iter().sum(), pages.map(|entry| size(entry.path())).sum())
+}
+
+#[cfg(unix)]
+fn free_and_total(root: &Path) -> Option<(u64, u64)> {
+    let disk = rustix::fs::statvfs(root).ok()?;
+    Some((disk.f_bavail.checked_mul(disk.f_frsize)?, disk.f_blocks.checked_mul(disk.f_frsize)?))
+}
+
+#[cfg(not(unix))]
+fn free_and_total(_: &Path) -> Option<(u64, u64)> {
+    None
 }
 
 /// The stored topic tree.

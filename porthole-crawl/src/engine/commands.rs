@@ -144,6 +144,7 @@ impl Writer<'_> {
         command: &Command,
         refocus: &mut dyn Refocus,
     ) -> Result<Result<String, String>, CrawlError> {
+        self.restart_alarms_at(command);
         Ok(Ok(match command {
             Command::Pause => {
                 self.pause(true);

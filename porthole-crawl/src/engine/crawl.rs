@@ -16,10 +16,12 @@ use super::durability::Syncing;
 use super::manners::Manners;
 use super::memory::Memory;
 use super::network::Network;
+use super::vitals::AlarmWatch;
 use super::worth::Idle;
 use super::writer::{Run, StoreRef, Upkeep, Writer};
 use super::{simulated, single};
 use crate::Fetch;
+use crate::alarms::{AlarmSettings, DiskSpace};
 use crate::archive::ArchiveError;
 use crate::backlinks::{self, BacklinkSettings, Backlinks};
 use crate::distill::{DISTILLED, DistillError, DistillSettings, Distiller};
@@ -207,6 +209,7 @@ impl<'a> Crawl<'a> {
             truncates: false,
             distiller: None,
             backlinks: None,
+            alarms: None,
             upkeep: None,
             starts: HashSet::default(),
             next_seq,
@@ -275,6 +278,17 @@ impl<'a> Crawl<'a> {
         let asked = self.writer.store.setting(backlinks::ASKED)?;
         self.writer.backlinks = Some(Backlinks::new(settings, asked.as_deref()));
         Ok(self)
+    }
+
+    /// Raises alarms. `disk` measures the disk of the workspace, if it can. Only a crawl that is
+    /// [spawned](Crawl::spawn) does so.
+    pub fn watched(
+        mut self,
+        settings: AlarmSettings,
+        disk: impl Fn() -> Option<DiskSpace> + Send + 'static,
+    ) -> Self {
+        self.writer.alarms = Some(AlarmWatch::new(settings, Box::new(disk)));
+        self
     }
 
     /// Visits pages again that were fetched before, by this run or by earlier ones (V 3.2).

@@ -231,13 +231,15 @@ impl WriterLoop {
             crawl.manners = network.into_manners();
         }
         let answered = crawl.writer.record_events(standing.finish());
+        let ended = crawl.writer.end_alarms();
         crawl.writer.report_events(&mut observer);
-        let stop = stop.and_then(|stop| answered.map(|()| stop));
+        let stop = stop.and_then(|stop| answered.and(ended).map(|()| stop));
         let pages = crawl.writer.run.pages;
         let mut stop = crawl.end(stop);
         let why = stop.as_ref().map_or_else(ToString::to_string, ToString::to_string);
         let noted = crawl.writer.record_event("stopped", &format!("{why}; {pages} pages in this run"));
-        stop = stop.and_then(|stop| noted.map(|()| stop));
+        let cleared = crawl.writer.store_no_vitals();
+        stop = stop.and_then(|stop| noted.and(cleared).map(|()| stop));
         let _ = observer.events.send(CrawlEvent::Stopped);
         (crawl, stop)
     }
@@ -259,6 +261,8 @@ impl WriterLoop {
                 if !answers.is_empty() {
                     writer.record_events(answers)?;
                 }
+                writer.check_alarms(now)?;
+                writer.store_vitals(now)?;
                 if self.observer.waiting().is_break() {
                     return Ok(Stop::Asked);
                 }
@@ -358,6 +362,7 @@ impl NetworkLoop {
                 let Some(action) = self.network.next(now) else { break false };
                 requests.begin(action, &*web);
             };
+            self.network.report_sites(now);
             let is_stuck = !self.send();
             let due = self.network.next_due(now).map_or(POLL_INTERVAL, |due| due.since(self.clock.now()));
             let max_wait = if is_stuck || is_held_up { Duration::from_millis(1) } else { POLL_INTERVAL };

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use porthole_store::{StoredHost, StoredRobots};
 use porthole_types::{NewUrl, Outcome, SiteId, Timestamp, UrlId, Work};
 
+use super::network::SiteStates;
 use super::outage::OutageNews;
 use crate::backlinks::Question;
 use crate::reading::Unread;
@@ -60,6 +61,8 @@ pub(crate) enum ToWriter {
         workers: usize,
         sites: usize,
     },
+    /// The sites by state. Sent at most once a second, by a live crawl.
+    Sites(SiteStates),
     /// An outage began or ended.
     Outage(OutageNews),
     /// Nothing is in flight and nothing can start. The number of writer messages handled so far.

@@ -30,6 +30,7 @@ mod single;
 mod site;
 mod standing;
 mod visits;
+mod vitals;
 mod worth;
 mod writer;
 

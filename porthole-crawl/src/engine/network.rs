@@ -8,12 +8,14 @@
 //! A few sites cannot block the others: address lookups have their own slots, slow requests move to a bounded slow
 //! lane, sites that have not answered get at most half of the slots and those that have not delivered a page quickly at
 //! most three quarters, and requests per domain and per address block are capped. `lanes` tracks the requests in flight,
-//! `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts` decides who is to blame for a failure.
+//! `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts` decides who is to blame for a failure,
+//! `states` counts sites for those who watch.
 
 mod doubts;
 mod lanes;
 mod lookups;
 mod rules;
+mod states;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -28,6 +30,7 @@ pub(super) use self::lanes::Lane;
 use self::lanes::{Job, Jobs, Purpose};
 use self::lookups::Lookups;
 use self::rules::refused;
+pub(super) use self::states::SiteStates;
 use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
 use super::outage::Reachability;
@@ -36,7 +39,7 @@ use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
 use crate::robots::{RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
-use crate::{FetchError, Request, Response};
+use crate::{FetchError, Request, RequestPurpose, Response};
 
 /// An instruction to the driver.
 pub(crate) enum Action {
@@ -126,6 +129,8 @@ pub(crate) struct Network {
     last_answer: Timestamp,
     reported_waiting: Option<Timestamp>,
     reported_idle: Option<u64>,
+    /// When the sites by state were last counted, and the result.
+    reported_sites: Option<(Timestamp, SiteStates)>,
     aborts: Vec<JobId>,
     /// Messages to the writer half.
     pub(crate) outbox: Vec<ToWriter>,
@@ -161,6 +166,7 @@ impl Network {
             last_answer: Timestamp(i64::MIN),
             reported_waiting: None,
             reported_idle: None,
+            reported_sites: None,
             aborts: Vec::new(),
             outbox: Vec::new(),
         }
@@ -548,6 +554,7 @@ impl Network {
         now: Timestamp,
     ) -> Action {
         let mut headers = Headers::new();
+        let mut answer = RequestPurpose::Page;
         let url = match &purpose {
             Purpose::Page(work) => {
                 let copy = work.copy.as_ref().and_then(|copy| copy.validators.as_ref());
@@ -556,7 +563,10 @@ impl Network {
             }
             Purpose::Robots(fetch) => fetch.url(),
             Purpose::Sitemap(sitemap) => &sitemap.url,
-            Purpose::Backlinks(question) => &question.url,
+            Purpose::Backlinks(question) => {
+                answer = RequestPurpose::Data;
+                &question.url
+            }
             Purpose::Probe(url) => url,
         }
         .clone();
@@ -579,7 +589,7 @@ impl Network {
         let flight = self.manners.as_mut().map(|manners| manners.hosts.started(site, address, crawl_delay));
         self.jobs.insert(id, Job { purpose, site, flight, gates, started: now, lane });
         self.place(site, now);
-        Action::Fetch(id, Request { url, headers, address })
+        Action::Fetch(id, Request { url, headers, purpose: answer, address })
     }
 
     /// Moves a site to the phase that follows from its state. This is the only function that decides on phases.

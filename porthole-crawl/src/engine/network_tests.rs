@@ -195,3 +195,27 @@ fn requests_go_to_the_counted_address_and_failures_try_the_next() {
     let located: Vec<IpAddr> = located.collect();
     assert_eq!(located, [IpAddr::from([192, 0, 2, 1]), IpAddr::from([198, 51, 100, 7])]);
 }
+
+#[test]
+fn sites_are_counted_by_state_once_a_second() {
+    let mut bench = Bench::new(2, 10);
+    let mut counts = |bench: &mut Bench| {
+        bench.network.report_sites(bench.now);
+        bench.run();
+        let states = bench.outbox.drain(..).filter_map(|message| match message {
+            ToWriter::Sites(states) => Some((states.ready, states.resting, states.busy, states.given_up)),
+            _ => None,
+        });
+        states.last()
+    };
+    assert_eq!(counts(&mut bench), Some((0, 0, 0, 0)));
+    bench.offer(["a", "b", "c"].map(|host| work(&format!("http://{host}.test/"), 1.0)).into());
+    assert_eq!(counts(&mut bench), None, "not within a second");
+    bench.wait(Duration::from_secs(1));
+    assert_eq!(counts(&mut bench), Some((1, 0, 2, 0)), "two requests, and a site without a free worker");
+    bench.wait(Duration::from_secs(1));
+    assert_eq!(counts(&mut bench), None, "nothing has changed");
+    bench.answer("http://a.test/robots.txt");
+    bench.wait(Duration::from_secs(1));
+    assert_eq!(counts(&mut bench), Some((0, 1, 2, 0)), "a rests, and c has its place");
+}

@@ -193,6 +193,7 @@ impl List {
             | ToWriter::Robots(_)
             | ToWriter::Host(_)
             | ToWriter::Waiting { .. }
+            | ToWriter::Sites(_)
             | ToWriter::Idle(_) => {}
         }
         self.offer();

@@ -41,6 +41,7 @@ use super::memory::Memory;
 use super::messages::{ToNetwork, ToWriter};
 use super::outage::OutageNews;
 use super::rejudge::Rejudging;
+use super::vitals::{AlarmWatch, Vitals};
 use super::worth::Worth;
 use crate::archive::{Archive, Keep};
 use crate::backlinks::{self, Backlinks};
@@ -105,6 +106,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) truncates: bool,
     pub(crate) distiller: Option<Distiller>,
     pub(crate) backlinks: Option<Backlinks>,
+    /// With it the crawl raises alarms, if it is driven by [`live`](super::live).
+    pub(crate) alarms: Option<AlarmWatch>,
     /// With it fetched pages are visited again.
     pub(crate) upkeep: Option<Upkeep>,
     /// Start pages. They keep their priority whatever the strategy says about links to them.
@@ -167,6 +170,8 @@ pub(crate) struct Run {
     pub(crate) recorded: Vec<Event>,
     /// Reasons for being held up (`None`: resumed), until the observer has been told.
     pub(crate) held_up: Vec<Option<String>>,
+    /// What those who watch the crawl from outside are told.
+    pub(crate) vitals: Vitals,
     /// Number of answers not read yet, as counted by a live network half.
     pub(crate) unread: Arc<AtomicUsize>,
 }
@@ -368,6 +373,7 @@ impl Writer<'_> {
             ToWriter::Robots(robots) => self.run.pending.robots.push(*robots),
             ToWriter::Host(host) => self.run.pending.hosts.push(host),
             ToWriter::Waiting { workers, sites } => self.run.waiting = Some((workers, sites)),
+            ToWriter::Sites(sites) => self.run.vitals.sites = sites,
             ToWriter::Outage(news) => self.record_outage(&news)?,
             ToWriter::Idle(heard) => self.run.idle_after = Some(heard),
         }
@@ -394,10 +400,12 @@ impl Writer<'_> {
             self.on_read(read)?;
         }
         if let Some((workers, sites)) = self.run.waiting.take() {
+            self.run.vitals.waiting = Some((workers, sites, self.clock.now()));
             observer.waiting_for(workers, sites);
         }
         for why in std::mem::take(&mut self.run.held_up) {
             observer.held_up(why.as_deref());
+            self.run.vitals.held_up = why;
         }
         self.report_events(observer);
         self.rejudge_if_time()?;
@@ -517,7 +525,7 @@ impl Writer<'_> {
 
     /// Handles a page that was read and judged: scores its links, archives it, and queues it for the next commit.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
-        let Read { work, mut result, page, packed, is_revisit_record, took } = read;
+        let Read { work, mut result, page, packed, packed_request, is_revisit_record, took } = read;
         self.decrement_unread();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
             // It arrived after the limit was reached. `close` gives it back.
@@ -555,7 +563,7 @@ impl Writer<'_> {
             };
         }
         if let (Some((archive, _)), Some(packed)) = (&mut self.archive, packed) {
-            let span = archive.append(&packed, result.at)?;
+            let span = archive.append(&packed, packed_request.as_deref(), result.at)?;
             self.run.pending.archived = span.or(self.run.pending.archived);
             result.span = span.filter(|_| !is_revisit_record);
         }
@@ -626,7 +634,7 @@ impl Writer<'_> {
         let mut committed = Vec::with_capacity(results.len());
         let mut told = Vec::with_capacity(results.len());
         for PendingResult { work, result, took } in results {
-            told.push((work.url, took));
+            told.push((work.url, took, work.numtries));
             committed.push(result);
         }
         self.write(&committed, &pending)?;
@@ -635,7 +643,10 @@ impl Writer<'_> {
             self.forget_taken(result.oid, result.sid);
         }
         let counts = self.store.counts();
-        for (result, (url, took)) in committed.iter().zip(&told) {
+        for (result, (url, took, tries)) in committed.iter().zip(&told) {
+            if let Some(alarms) = &mut self.alarms {
+                alarms.fetched(result, *tries);
+            }
             if observer.committed(Seen { url, result, took: *took, counts }).is_break() {
                 flow = ControlFlow::Break(());
             }

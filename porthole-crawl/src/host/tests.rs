@@ -97,8 +97,11 @@ fn failing_hosts_rest_and_are_given_up() {
     let mut waits = Vec::new();
     while let Some(wait) = wait_after(&mut hosts, HostAnswer::Failed, now) {
         waits.push(wait);
+        let failing: Vec<_> = hosts.failing(now).collect();
+        assert_eq!(failing, if wait >= 300 { vec![(SITE, false)] } else { Vec::new() });
         now = now.after(seconds(wait));
     }
+    assert_eq!(hosts.failing(now).collect::<Vec<_>>(), [(SITE, true)]);
     assert_eq!(waits, [2, 2, 2, 2, 300, 600, 1_200, 2_400, 4_800]);
     assert_eq!(hosts.may_start(SITE, None, now.after(seconds(86_399))), Turn::GivenUp);
     assert_eq!(hosts.next_due(), None, "nothing is due");

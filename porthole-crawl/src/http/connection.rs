@@ -29,8 +29,8 @@ pub(super) struct Connection {
 }
 
 enum RequestSender {
-    One(http1::SendRequest<NoBody>),
-    Two(http2::SendRequest<NoBody>),
+    One(http1::SendRequest<RequestBody>),
+    Two(http2::SendRequest<RequestBody>),
 }
 
 type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
@@ -84,7 +84,7 @@ impl Connection {
     }
 
     /// Sends a request and waits for the response headers.
-    pub(super) async fn send(&mut self, request: Request<NoBody>) -> hyper::Result<Response<Incoming>> {
+    pub(super) async fn send(&mut self, request: Request<RequestBody>) -> hyper::Result<Response<Incoming>> {
         match &mut self.handle {
             RequestSender::One(handle) => driven(handle.send_request(request), &mut self.driver).await,
             RequestSender::Two(handle) => driven(handle.send_request(request), &mut self.driver).await,
@@ -148,25 +148,26 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
     }
 }
 
-/// The empty body of a GET request.
-pub(super) struct NoBody;
+/// The body of a request; that of a GET request is empty.
+#[derive(Default)]
+pub(super) struct RequestBody(pub(super) Option<Bytes>);
 
-impl Body for NoBody {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Infallible;
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(None)
+        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        true
+        self.0.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(0)
+        SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
     }
 }

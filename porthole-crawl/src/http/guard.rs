@@ -17,6 +17,24 @@ impl AllowedAddresses {
         AllowedAddresses(LOOPBACK.to_vec())
     }
 
+    /// This machine and the private networks around it: loopback, RFC 1918 and RFC 4193.
+    pub fn own_network() -> Self {
+        let private = [
+            Range::v4(Ipv4Addr::new(10, 0, 0, 0), 8),
+            Range::v4(Ipv4Addr::new(172, 16, 0, 0), 12),
+            Range::v4(Ipv4Addr::new(192, 168, 0, 0), 16),
+            Range { base: Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0).to_bits(), bits: 7 },
+        ];
+        AllowedAddresses([&LOOPBACK[..], &private].concat())
+    }
+
+    /// These ranges and others.
+    #[must_use]
+    pub fn and(mut self, more: AllowedAddresses) -> Self {
+        self.0.extend(more.0);
+        self
+    }
+
     /// Whether an address is in one of the ranges, in any notation.
     pub fn contains(&self, address: IpAddr) -> bool {
         let embedded = embedded_v4(address).map(IpAddr::V4);
@@ -242,6 +260,26 @@ mod tests {
                 Err(HttpSettingsError::Range(nonsense.into())),
                 "{nonsense}"
             );
+        }
+    }
+
+    #[test]
+    fn the_own_network_has_no_addresses_of_clouds_or_links() {
+        let own = AllowedAddresses::own_network().and("100.64.0.0/10".parse().unwrap());
+        for (address, is_own) in [
+            ("127.0.0.1", true),
+            ("::1", true),
+            ("10.9.8.7", true),
+            ("172.31.0.1", true),
+            ("172.32.0.1", false),
+            ("192.168.1.1", true),
+            ("fd12::1", true),
+            ("fe80::1", false),
+            ("169.254.169.254", false),
+            ("8.8.8.8", false),
+            ("100.64.0.1", true),
+        ] {
+            assert_eq!(own.contains(address.parse().unwrap()), is_own, "{address}");
         }
     }
 

@@ -58,6 +58,13 @@ impl Proxies {
         })
     }
 
+    /// The same, except that addresses of this machine and of private networks are reached without a proxy.
+    #[must_use]
+    pub fn sparing_own_network(mut self) -> Proxies {
+        self.direct.push(DirectHost::Addresses(AllowedAddresses::own_network()));
+        Proxies { is_loopback_direct: true, ..self }
+    }
+
     /// Whether there is no proxy.
     pub fn is_empty(&self) -> bool {
         self.http.is_none() && self.https.is_none()

@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
+use porthole_types::Headers;
+
 use super::{AllowedAddresses, Proxies};
+
+const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,application/pdf;q=0.8,*/*;q=0.1";
+
+/// What a body may be packed with.
+const ENCODINGS: &str = "gzip, br, zstd";
 
 /// Settings of [`HttpFetch`](super::HttpFetch). Every limit exists because some server needs it.
 #[derive(Clone, Debug)]
@@ -90,6 +97,28 @@ impl HttpSettings {
         match &self.contact {
             Some(contact) => format!("{PRODUCT} (+{contact})"),
             None => PRODUCT.to_owned(),
+        }
+    }
+
+    /// The headers that all requests have in common, in the order in which they are sent.
+    pub fn request_headers(&self) -> Headers {
+        let agent = self.user_agent();
+        let headers = [("user-agent", agent.as_str()), ("accept", ACCEPTED), ("accept-encoding", ENCODINGS)];
+        headers.into_iter().collect()
+    }
+
+    /// The same for an endpoint that the user named. It may be on this machine or in a private network, and is reached
+    /// there without a proxy; what it names is not reached by these settings. It has to answer soon and briefly.
+    #[must_use]
+    pub fn for_endpoint(self) -> HttpSettings {
+        HttpSettings {
+            allow: self.allow.and(AllowedAddresses::own_network()),
+            proxies: self.proxies.sparing_own_network(),
+            first_byte_timeout: Duration::from_secs(20),
+            body_timeout: Duration::from_secs(20),
+            max_wire_bytes: 2 << 20,
+            max_body_bytes: 2 << 20,
+            ..self
         }
     }
 

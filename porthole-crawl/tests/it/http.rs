@@ -110,6 +110,44 @@ async fn a_body_of_another_type_is_not_read() {
 }
 
 #[tokio::test]
+async fn data_of_an_endpoint_is_read_whatever_its_type() {
+    let addr = serve(|mut stream| async move {
+        let head = read_head(&mut stream).await.unwrap_or_default();
+        let body = if head.contains("\r\naccept: application/json,") { "[1]" } else { "[0]" };
+        let answer =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{body}");
+        let _ = stream.write_all(answer.as_bytes()).await;
+    })
+    .await;
+    let url = CanonicalUrl::parse(&format!("http://{addr}/")).unwrap();
+    assert_eq!(fetcher().fetch(&Request::get(url.clone())).await.unwrap().body, b""[..], "no page");
+    assert_eq!(fetcher().fetch(&Request::data(url)).await.unwrap().body, b"[1]"[..]);
+}
+
+#[tokio::test]
+async fn json_is_posted() {
+    let addr = serve(|mut stream| async move {
+        for _ in 0..2 {
+            let head = read_head(&mut stream).await.unwrap_or_default();
+            let mut body = [0; 8];
+            let _ = stream.read_exact(&mut body).await;
+            let is_right = head.starts_with("POST /hook HTTP/1.1\r\n")
+                && head.contains("\r\ncontent-type: application/json\r\n")
+                && head.contains("\r\ncontent-length: 8\r\n");
+            let status =
+                if is_right && &body == b"{\"a\": 1}" { "204 No Content" } else { "400 Bad Request" };
+            let _ = stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).await;
+        }
+    })
+    .await;
+    let request = Request::post(CanonicalUrl::parse(&format!("http://{addr}/hook")).unwrap(), "{\"a\": 1}");
+    let fetch = fetcher();
+    for _ in 0..2 {
+        assert_eq!(fetch.fetch(&request).await.unwrap().status, 204);
+    }
+}
+
+#[tokio::test]
 async fn errors_and_redirects_keep_their_status_whatever_their_body() {
     for (head, status) in [
         ("404 Not Found\r\nContent-Encoding: compress", 404),

@@ -10,6 +10,7 @@ use memchr::memmem;
 
 use super::filter::{self, Filter, Predictor};
 use super::object::{Dictionary, ObjectReader, PdfObject, is_regular, is_space};
+use super::security::{Decryption, ObjectId};
 use crate::ExtractLimits;
 use crate::steps;
 
@@ -28,7 +29,9 @@ pub(super) struct File<'a> {
     /// Root from the trailers.
     pub(super) root: Option<u32>,
     pub(super) info: Option<u32>,
-    pub(super) is_encrypted: bool,
+    decryption: Option<Decryption>,
+    /// Whether it is encrypted and does not open without a password.
+    pub(super) is_locked: bool,
     pub(super) budget: Budget,
 }
 
@@ -63,6 +66,23 @@ impl Budget {
 pub(super) struct PdfStream<'a> {
     pub(super) dictionary: Dictionary<'a>,
     packed: &'a [u8],
+    id: Option<ObjectId>,
+}
+
+/// How a stream is packed.
+#[derive(Default)]
+struct StreamFilters {
+    /// Name of its own crypt filter.
+    crypt: Option<Vec<u8>>,
+    /// The others, in the order of decoding.
+    filters: Vec<Filter>,
+}
+
+/// What the trailers have about encryption.
+#[derive(Default)]
+struct EncryptionEntries<'a> {
+    dictionary: Option<PdfObject<'a>>,
+    file_id: Vec<u8>,
 }
 
 impl<'a> File<'a> {
@@ -74,12 +94,18 @@ impl<'a> File<'a> {
             places: HashMap::default(),
             root: None,
             info: None,
-            is_encrypted: false,
+            decryption: None,
+            is_locked: false,
             budget: Budget(Cell::new(limits.pdf_steps)),
         };
         let starts = file.find_objects(limits.pdf_objects);
-        file.read_trailers(&starts);
-        if !file.is_encrypted {
+        let entries = file.read_trailers(&starts);
+        if let Some(dictionary) = entries.dictionary {
+            let decryption = Decryption::open(&file, &dictionary, &entries.file_id);
+            file.is_locked = decryption.is_none();
+            file.decryption = decryption;
+        }
+        if !file.is_locked {
             file.read_object_streams(&starts, limits.pdf_objects);
         }
         file
@@ -89,7 +115,7 @@ impl<'a> File<'a> {
     fn find_objects(&mut self, most: usize) -> Vec<usize> {
         let mut starts = Vec::new();
         for at in memmem::find_iter(self.bytes, b"obj") {
-            let Some(number) = number_in_front(&self.bytes[..at]) else { continue };
+            let Some(ObjectId { number, .. }) = id_in_front(&self.bytes[..at]) else { continue };
             if starts.len() >= most {
                 self.budget.spend(usize::MAX);
                 break;
@@ -100,21 +126,42 @@ impl<'a> File<'a> {
         starts
     }
 
-    fn read_trailers(&mut self, starts: &[usize]) {
+    fn read_trailers(&mut self, starts: &[usize]) -> EncryptionEntries<'a> {
         let tables = memmem::find_iter(self.bytes, b"trailer").map(|at| at + 7);
         let streams = memmem::find_iter(self.bytes, b"/XRef").filter_map(|at| last_before(starts, at));
         let mut trailers: Vec<usize> = tables.chain(streams).collect();
         trailers.sort_unstable();
         trailers.dedup();
+        let mut entries = EncryptionEntries::default();
         for at in trailers {
             if let PdfObject::Dictionary(trailer) = self.object_at(self.bytes, at) {
                 self.root = trailer.get(b"Root").reference().or(self.root);
                 self.info = trailer.get(b"Info").reference().or(self.info);
-                self.is_encrypted |= *trailer.get(b"Encrypt") != PdfObject::Null;
+                if *trailer.get(b"Encrypt") != PdfObject::Null {
+                    entries.dictionary = Some(trailer.get(b"Encrypt").clone());
+                    let file_id = self.resolve(trailer.get(b"ID"));
+                    entries.file_id =
+                        file_id.elements().first().and_then(PdfObject::text).unwrap_or_default().to_vec();
+                }
             }
             if self.budget.is_spent() {
-                return;
+                return entries;
             }
+        }
+        if self.root.is_none() {
+            entries.dictionary = self.stray_encryption(starts);
+        }
+        entries
+    }
+
+    /// The encryption dictionary of a file that was cut before its trailer.
+    fn stray_encryption(&self, starts: &[usize]) -> Option<PdfObject<'a>> {
+        let at = last_before(starts, memmem::rfind(self.bytes, b"/Standard")?)?;
+        match self.object_at(self.bytes, at) {
+            PdfObject::Dictionary(dictionary) if dictionary.get(b"Filter").name() == Some(b"Standard") => {
+                Some(PdfObject::Dictionary(dictionary))
+            }
+            _ => None,
         }
     }
 
@@ -169,7 +216,16 @@ impl<'a> File<'a> {
     pub(super) fn object(&self, number: u32) -> PdfObject<'_> {
         match self.places.get(&number) {
             None => PdfObject::Null,
-            Some(place) => self.object_at(self.bytes_of(*place), place.start),
+            Some(place) => {
+                let mut object = self.object_at(self.bytes_of(*place), place.start);
+                // Object streams are encrypted as a whole.
+                if let (Some(decryption), None) = (&self.decryption, place.stream)
+                    && let Some(id) = id_in_front(&self.bytes[..place.position])
+                {
+                    decryption.decrypt_strings(&mut object, id, &self.budget);
+                }
+                object
+            }
         }
     }
 
@@ -230,7 +286,8 @@ impl<'a> File<'a> {
         let data = data.strip_prefix(b"\r").unwrap_or(data);
         let data = data.strip_prefix(b"\n").unwrap_or(data);
         let packed = &data[..self.length(&dictionary, data)];
-        Some(PdfStream { dictionary, packed })
+        let id = self.decryption.as_ref().and_then(|_| id_in_front(&self.bytes[..start - 3]));
+        Some(PdfStream { dictionary, packed, id })
     }
 
     /// Raw bytes of a stream: of the declared length if it ends there, else up to the next `endstream`, else to the
@@ -255,9 +312,15 @@ impl<'a> File<'a> {
 
     /// Decoded bytes of a stream; empty for images.
     pub(super) fn unpack(&self, stream: &PdfStream<'_>) -> Vec<u8> {
-        let Some(filters) = self.filters(&stream.dictionary) else { return Vec::new() };
+        let Some(StreamFilters { crypt, filters }) = self.filters(&stream.dictionary) else {
+            return Vec::new();
+        };
         self.budget.spend(stream.packed.len());
         let mut bytes: Option<Vec<u8>> = None;
+        if let (Some(decryption), Some(id)) = (&self.decryption, stream.id) {
+            self.budget.spend(stream.packed.len());
+            bytes = Some(decryption.decrypt_stream(&stream.dictionary, crypt.as_deref(), stream.packed, id));
+        }
         for filter in filters {
             let most = LARGEST_STREAM.min(self.budget.left());
             let unpacked = filter.unpack(bytes.as_deref().unwrap_or(stream.packed), most);
@@ -267,23 +330,24 @@ impl<'a> File<'a> {
         bytes.unwrap_or_else(|| stream.packed.to_vec())
     }
 
-    /// Filters in the order of decoding; `None` if one is unsupported.
-    fn filters(&self, dictionary: &Dictionary<'_>) -> Option<Vec<Filter>> {
+    /// Filters of a stream; `None` if one is unsupported.
+    fn filters(&self, dictionary: &Dictionary<'_>) -> Option<StreamFilters> {
         const MOST: usize = 8;
         let names = self.list(dictionary, [b"Filter", b"F"]);
         let parameters = self.list(dictionary, [b"DecodeParms", b"DP"]);
-        let mut filters = Vec::new();
+        let mut found = StreamFilters::default();
         for (index, name) in names.iter().enumerate().take(MOST) {
             let name = self.resolve(name);
             let parameters = parameters.get(index).map(|entry| self.dictionary(entry)).unwrap_or_default();
             let grows_early = parameters.get(b"EarlyChange").number() != Some(0.0);
             if name.name() == Some(b"Crypt") {
+                found.crypt = Some(parameters.get(b"Name").name().unwrap_or(b"Identity").to_vec());
                 continue;
             }
-            filters.push(filter::named(name.name()?, grows_early)?);
-            filters.extend(predictor(&parameters).map(Filter::Predictor));
+            found.filters.push(filter::named(name.name()?, grows_early)?);
+            found.filters.extend(predictor(&parameters).map(Filter::Predictor));
         }
-        Some(filters)
+        Some(found)
     }
 
     /// One object or an array of them, as a list.
@@ -315,14 +379,14 @@ fn last_before(places: &[usize], at: usize) -> Option<usize> {
     places[..places.partition_point(|&place| place <= at)].last().copied()
 }
 
-/// The `12` of `12 0 ` at the end of these bytes.
-fn number_in_front(bytes: &[u8]) -> Option<u32> {
-    let (rest, _) = digits_at_end(spaces_off(bytes, 0)?)?;
+/// The `12 0 ` at the end of these bytes.
+fn id_in_front(bytes: &[u8]) -> Option<ObjectId> {
+    let (rest, generation) = digits_at_end(spaces_off(bytes, 0)?)?;
     let (rest, number) = digits_at_end(spaces_off(rest, 1)?)?;
     let stands_alone = rest.is_empty()
         || rest.ends_with(b"endobj")
         || !is_regular(rest[rest.len() - 1]) && !rest.ends_with(b"(");
-    if stands_alone { Some(number) } else { None }
+    if stands_alone { Some(ObjectId { number, generation }) } else { None }
 }
 
 /// Without the trailing white space, which must be present.
@@ -383,13 +447,13 @@ mod tests {
 
     #[test]
     fn trailers_of_both_kinds_are_read() {
-        for (bytes, root, is_encrypted) in [
+        for (bytes, root, is_locked) in [
             (&b"trailer<</Root 1 0 R>> trailer<</Root 2 0 R/Encrypt 3 0 R>>"[..], Some(2), true),
             (b"5 0 obj<</Type/XRef/Root 1 0 R>>stream", Some(1), false),
             (b"nothing", None, false),
         ] {
             let file = open(bytes);
-            assert_eq!((file.root, file.is_encrypted), (root, is_encrypted));
+            assert_eq!((file.root, file.is_locked), (root, is_locked));
         }
     }
 }

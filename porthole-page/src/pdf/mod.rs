@@ -3,6 +3,7 @@
 //! Any bytes give the text that can be found in them. Work is limited by counts, not by time: bytes read and
 //! decompressed, objects, text ([`crate::ExtractLimits`]).
 
+mod cipher;
 mod cmap;
 mod content;
 mod embedded;
@@ -13,6 +14,7 @@ mod glyphs;
 mod names;
 mod object;
 mod place;
+mod security;
 mod text;
 mod tree;
 
@@ -40,7 +42,7 @@ pub(crate) struct PdfDocument {
     pub(crate) links_cut: u32,
     /// Whether some text has unknown characters.
     pub(crate) has_unknown: bool,
-    /// Whether it needs a key.
+    /// Whether it needs a password.
     pub(crate) is_encrypted: bool,
     /// Whether a part was dropped because of limits.
     pub(crate) is_cut: bool,
@@ -49,7 +51,7 @@ pub(crate) struct PdfDocument {
 /// Reads a PDF from any bytes.
 pub(crate) fn read(bytes: &[u8], limits: &ExtractLimits) -> PdfDocument {
     let file = File::open(bytes, limits);
-    if file.is_encrypted {
+    if file.is_locked {
         return PdfDocument { is_encrypted: true, ..PdfDocument::default() };
     }
     let catalog = tree::catalog(&file);

@@ -15,6 +15,7 @@ const MOST_ELEMENTS: usize = 1 << 17;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PdfObject<'a> {
     Null,
+    Boolean(bool),
     Number(f64),
     Name(Cow<'a, [u8]>),
     Text(Cow<'a, [u8]>),
@@ -53,6 +54,20 @@ impl<'a> PdfObject<'a> {
         }
     }
 
+    /// Calls `change` for every string in it, including nested ones.
+    pub(super) fn change_texts(&mut self, change: &mut impl FnMut(&mut Cow<'a, [u8]>)) {
+        match self {
+            PdfObject::Text(text) => change(text),
+            PdfObject::Array(elements) => {
+                elements.iter_mut().for_each(|element| element.change_texts(change));
+            }
+            PdfObject::Dictionary(Dictionary(pairs)) => {
+                pairs.iter_mut().for_each(|(_, value)| value.change_texts(change));
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn reference(&self) -> Option<u32> {
         if let PdfObject::Reference(number) = self { Some(*number) } else { None }
     }
@@ -71,6 +86,10 @@ impl<'a> Dictionary<'a> {
 
     pub(super) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &PdfObject<'a>)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
     }
 
     pub(super) fn is_type(&self, kind: &[u8]) -> bool {
@@ -175,7 +194,9 @@ impl<'a> ObjectReader<'a> {
                     self.at = start;
                     return elements;
                 }
-                PdfObject::Word(b"true" | b"false") => self.keep(&mut elements, PdfObject::Null),
+                PdfObject::Word(word @ (b"true" | b"false")) => {
+                    self.keep(&mut elements, PdfObject::Boolean(word == b"true"));
+                }
                 PdfObject::Word(_) => {}
                 element => self.keep(&mut elements, element),
             }
@@ -366,6 +387,7 @@ mod tests {
         let bytes = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match object {
             PdfObject::Null => "null".to_owned(),
+            PdfObject::Boolean(value) => value.to_string(),
             PdfObject::Number(number) => number.to_string(),
             PdfObject::Name(name) => format!("/{}", bytes(name)),
             PdfObject::Text(text) => format!("({})", bytes(text)),
@@ -404,7 +426,7 @@ x\n)",
             ("<4 1 4>", "(A@)"),
             ("[1 2 R 3 0 R]", "[@1 @3]"),
             ("<</A 1/B[2 0 R]/C<</D(x)>>>>", "{A=1 B=[@2] C={D=(x)}}"),
-            ("<</A true/B null/C /D>>", "{A=null B=null C=/D}"),
+            ("<</A true/B null/C /D>>", "{A=true B=null C=/D}"),
         ] {
             check(bytes, expected);
         }

@@ -9,6 +9,7 @@ mod main_content;
 mod main_text;
 mod oracle;
 mod pdf;
+mod pdf_encrypted;
 mod pdf_hostile;
 mod soup;
 

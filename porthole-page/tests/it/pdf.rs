@@ -74,7 +74,7 @@ pub(crate) fn read(bytes: &[u8]) -> Page {
     page
 }
 
-fn leaves(page: &Page) -> Vec<&str> {
+pub(crate) fn leaves(page: &Page) -> Vec<&str> {
     (0..page.leaf_count()).map(|number| page.leaf(number).unwrap().text).collect()
 }
 
@@ -348,12 +348,4 @@ fn a_truncated_file_has_the_text_before_its_end() {
     let half = read(&bytes[..bytes.len() / 2]);
     assert!(leaves(&half).starts_with(&["page0 in the file", "page1 in the file"]), "{:?}", leaves(&half));
     assert_eq!(leaves(&read(&bytes)).len(), 10);
-}
-
-#[test]
-fn encrypted_files_are_noted() {
-    let page = read(include_bytes!("../fixtures/pdf/encrypted.pdf"));
-    assert!(page.encrypted && page.format == PageFormat::Pdf);
-    assert_eq!((page.leaf_count(), page.terms().len(), page.title.as_str()), (0, 0, ""));
-    assert!(!read(include_bytes!("../fixtures/pdf/reportlab.pdf")).encrypted);
 }

@@ -16,7 +16,7 @@ const STEPS: usize = 4 << 20;
 /// file.
 const MOST: usize = 4;
 
-fn check(what: &str, bytes: &[u8]) {
+pub(crate) fn check(what: &str, bytes: &[u8]) {
     let headers: Headers = [("content-type", "application/pdf")].into_iter().collect();
     let limits = ExtractLimits { pdf_steps: STEPS, ..ExtractLimits::default() };
     steps::take();
@@ -27,7 +27,7 @@ fn check(what: &str, bytes: &[u8]) {
     assert!(taken <= MOST * (STEPS + bytes.len()), "{what} takes {taken} steps");
 }
 
-const FONT: &str = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+pub(crate) const FONT: &str = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
 
 #[test]
 fn decompression_bombs_are_limited() {

@@ -10,6 +10,7 @@ use porthole_types::Timestamp;
 
 use super::columns::Columns;
 use super::heap::{Heap, HeapOrder};
+use crate::QueuedSites;
 
 #[derive(Debug, Default)]
 pub(super) struct Queues {
@@ -153,11 +154,20 @@ impl Queues {
 
     /// When the next resting site with queued rows is available.
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
-        let rests = |&&Reverse((until, site)): &&Reverse<(Timestamp, u32)>| {
+        self.resting().min()
+    }
+
+    /// Numbers of listed sites, and of resting ones with queued rows.
+    pub(super) fn queued_sites(&self) -> QueuedSites {
+        QueuedSites { available: self.order.heap.len(), resting: self.resting().count() }
+    }
+
+    /// When the resting sites with queued rows are available.
+    fn resting(&self) -> impl Iterator<Item = Timestamp> {
+        self.resting.iter().filter_map(|&Reverse((until, site))| {
             let queue = &self.sites[site as usize];
-            queue.state == SiteState::Resting(until) && queue.rows.len() > 0
-        };
-        self.resting.iter().filter(rests).map(|Reverse((until, _))| *until).min()
+            (queue.state == SiteState::Resting(until) && queue.rows.len() > 0).then_some(until)
+        })
     }
 
     /// The held sites that have a better row than at the last call.

@@ -19,10 +19,10 @@ use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
-    Collision, CommandRow, Error, FetchPoint, FetchedUrl, GraphEdge, KeptQuery, LinkGraph, LinkStory,
-    ListedPage, NeighbourEvidence, PageFilter, PageListing, QueryAnswer, QueryLimits, Result, RowTable,
-    SiteAddress, SkippedUrl, StoreCounts, StoreReader, StoredExample, StoredHost, StoredLink, StoredModel,
-    StoredPage, StoredRobots, TermCounts, TriedUrl,
+    Collision, CommandRow, Error, FetchPoint, FetchedUrl, GraphEdge, KeptQuery, KnownUrl, LinkGraph,
+    LinkStory, ListedPage, NeighbourEvidence, PageFilter, PageListing, QueryAnswer, QueryLimits, Result,
+    RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader, StoredExample, StoredHost, StoredLink,
+    StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -110,6 +110,11 @@ impl SqliteReader {
     }
 }
 
+fn event(row: &rusqlite::Row<'_>) -> rusqlite::Result<(u64, Event)> {
+    let event = Event { at: Timestamp(row.get(1)?), kind: row.get(2)?, detail: row.get(3)? };
+    Ok((row.get::<_, i64>(0)?.cast_unsigned(), event))
+}
+
 impl StoreReader for SqliteReader {
     fn graph_after(&self, known: Vec<GraphEdge>) -> Result<LinkGraph> {
         graph::read(&mut *self.pool.get()?, known)
@@ -128,11 +133,18 @@ impl StoreReader for SqliteReader {
         let mut read =
             db.prepare("select id, at, kind, detail from event where id > ?1 order by id limit ?2")?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let events = read.query_map(params![i64::try_from(after).unwrap_or(i64::MAX), limit], |row| {
-            let event = Event { at: Timestamp(row.get(1)?), kind: row.get(2)?, detail: row.get(3)? };
-            Ok((row.get::<_, i64>(0)?.cast_unsigned(), event))
-        })?;
+        let events = read.query_map(params![i64::try_from(after).unwrap_or(i64::MAX), limit], event)?;
         Ok(events.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn last_events(&self, kinds: &[&str], limit: usize) -> Result<Vec<(u64, Event)>> {
+        let db = self.pool.get()?;
+        let mut read = db.prepare("select id, at, kind, detail from event order by id desc")?;
+        let rows = read.query_map([], event)?;
+        let is_wanted = |row: &rusqlite::Result<(u64, Event)>| {
+            row.as_ref().map_or(true, |(_, event)| kinds.contains(&event.kind.as_str()))
+        };
+        Ok(rows.filter(is_wanted).take(limit).collect::<rusqlite::Result<_>>()?)
     }
 
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
@@ -262,6 +274,10 @@ impl StoreReader for SqliteReader {
 
     fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>> {
         rows::skipped(&*self.pool.get()?, rows)
+    }
+
+    fn urls(&self, rows: RangeInclusive<u64>) -> Result<Vec<KnownUrl>> {
+        rows::urls(&*self.pool.get()?, rows)
     }
 
     fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>> {

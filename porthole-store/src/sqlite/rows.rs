@@ -6,7 +6,7 @@ use porthole_types::{SegmentSpan, SiteId, Timestamp, TopicId, UrlId};
 use rusqlite::{Connection, Row, named_params, params};
 
 use crate::frontier::RowState;
-use crate::{PageFilter, Result, RowTable, SkippedUrl, StoredLink, StoredPage, UrlState};
+use crate::{KnownUrl, PageFilter, Result, RowTable, SkippedUrl, StoredLink, StoredPage, UrlState};
 
 /// The last row of a table; 0 if it is empty.
 pub(super) fn last(db: &Connection, table: RowTable) -> Result<u64> {
@@ -94,6 +94,16 @@ fn page(row: &Row<'_>) -> rusqlite::Result<StoredPage> {
         span,
         is_redirect: row.get(17)?,
     })
+}
+
+pub(super) fn urls(db: &Connection, rows: RangeInclusive<u64>) -> Result<Vec<KnownUrl>> {
+    let mut read = db.prepare(
+        "select url, state = 0, depth from crawl where rowid between ?1 and ?2 and state in (0, 1) order by rowid",
+    )?;
+    let found = read.query_map(params![bound(*rows.start()), bound(*rows.end())], |row| {
+        Ok(KnownUrl { url: row.get(0)?, is_queued: row.get(1)?, depth: row.get(2)? })
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(super) fn skipped(db: &Connection, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>> {

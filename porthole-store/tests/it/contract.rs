@@ -256,6 +256,8 @@ fn settings_and_events(backend: &dyn Backend) {
     assert_eq!(all.iter().map(|(_, event)| event.at.0).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(all[2].1, event(3));
     assert_eq!(reader.try_clone().events(all[0].0, 1).unwrap(), all[1..2]);
+    assert_eq!(reader.last_events(&["started", "alarm"], 2).unwrap(), [all[2].clone(), all[1].clone()]);
+    assert_eq!(reader.last_events(&["alarm"], 2).unwrap(), []);
 }
 
 fn the_graph_has_nodes_edges_and_current_estimates(backend: &dyn Backend) {

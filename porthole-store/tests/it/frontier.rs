@@ -1,7 +1,8 @@
 //! The queue of every store beyond the basics: policies, revisits, bounds, disabled sites.
 
 use porthole_store::{
-    Batch, DistilledScores, Error, NeighbourEvidence, Policy, QueryLimits, Refreshed, Rejudged, Store,
+    Batch, DistilledScores, Error, NeighbourEvidence, Policy, QueryLimits, QueuedSites, Refreshed, Rejudged,
+    Store,
 };
 use porthole_types::{FailureKind, Judgment, Outcome, SegmentSpan, Timestamp, TopicId, Work};
 
@@ -226,8 +227,10 @@ pub(crate) fn a_held_site_is_for_its_holder_until_it_is_released(backend: &dyn B
     store.release_site(site(1), None);
     store.release_site(site(11), Some(Timestamp(50)));
     assert_eq!(store.next_due(), Some(Timestamp(50)));
+    assert_eq!(store.queued_sites(), QueuedSites { available: 1, resting: 1 });
     assert_eq!(take(&mut *store, 9, 49), oids_of(&[1]));
     assert_eq!(take(&mut *store, 9, 50), oids_of(&[11, 12]));
+    assert_eq!(store.queued_sites(), QueuedSites::default());
 }
 
 pub(crate) fn the_best_priorities_are_found_among_many_sites(backend: &dyn Backend) {

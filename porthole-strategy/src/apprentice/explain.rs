@@ -8,6 +8,7 @@ use porthole_types::TermId;
 use super::Apprentice;
 use super::feature::{FeatureKind, LinkFeature};
 use super::learner::ApprenticeLearner;
+use super::naive_bayes::probability;
 use crate::{Part, SourcePage};
 
 /// Number of features that are listed; the rest is summed up.
@@ -23,7 +24,7 @@ impl Apprentice {
         let mut own = Vec::new();
         context.each_feature(&place, encoding, outcomes, |feature| own.push(feature));
         let all = context.features(&place, encoding, outcomes);
-        let Some(worth) = self.learner.score(&all) else {
+        let Some(priority) = self.learner.score(&all) else {
             return vec![part("R of the page it is on (not trained yet)", source.judgment.relevance)];
         };
         let bayes = self.learner.bayes();
@@ -53,7 +54,11 @@ impl Apprentice {
         if more > 0 {
             parts.push(part(&format!("{more} other features"), others));
         }
-        parts.insert(0, part(&format!("prior of all links; Pr(high) = {worth:.3} in total"), bias));
+        let total = match bayes {
+            Some(bayes) => format!("Pr(high) = {:.3}", probability(bayes.log_odds(&all))),
+            None => format!("priority {priority:.3}"),
+        };
+        parts.insert(0, part(&format!("prior of all links; {total} in total"), bias));
         parts
     }
 }

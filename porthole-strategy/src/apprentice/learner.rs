@@ -3,7 +3,7 @@
 use super::counts::FeatureCounts;
 use super::feature::WeightedFeature;
 use super::linear::Linear;
-use super::naive_bayes::{LEAST, NaiveBayes, probability};
+use super::naive_bayes::{LEAST, NaiveBayes, priority};
 use super::settings::LearnerKind;
 use crate::{StateError, state};
 
@@ -85,11 +85,11 @@ impl ApprenticeLearner {
         }
     }
 
-    /// Score of a link from 0 to 1; `None` before the first training.
+    /// Priority of a link from 0 to 1, in the order of the learner's predictions; `None` before the first training.
     pub(super) fn score(&self, features: &[WeightedFeature]) -> Option<f64> {
         match self {
             ApprenticeLearner::Bayes(bayes) => {
-                bayes.trained.as_ref().map(|trained| probability(trained.log_odds(features)))
+                bayes.trained.as_ref().map(|trained| priority(trained.log_odds(features)))
             }
             ApprenticeLearner::Linear { linear, is_asked } => is_asked.then(|| linear.score(features)),
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::feature::WeightedFeature;
-use super::naive_bayes::probability;
+use super::naive_bayes::priority;
 use crate::state;
 
 /// Learning rate.
@@ -76,10 +76,10 @@ impl Linear {
         self.bias + features.iter().map(weigh).sum::<f64>()
     }
 
-    /// The prediction, from 0 to 1.
+    /// The priority of a link, from 0 to 1: the prediction of R, or in the order of the perceptron's sums.
     pub(super) fn score(&self, features: &[WeightedFeature]) -> f64 {
         let sum = self.sum(features);
-        if self.is_perceptron { probability(sum) } else { sum.clamp(0.0, 1.0) }
+        if self.is_perceptron { priority(sum) } else { sum.clamp(0.0, 1.0) }
     }
 }
 

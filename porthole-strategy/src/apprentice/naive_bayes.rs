@@ -64,6 +64,13 @@ impl NaiveBayes {
     }
 }
 
+/// Priority of a link by its log odds: in the order of the probability, and 0.5 at even odds. Probabilities are 1 in
+/// single precision from log odds of 17 on, so that links with much evidence would tie; priorities differ up to log odds
+/// of a thousand.
+pub(super) fn priority(log_odds: f64) -> f64 {
+    0.5 + 0.5 * log_odds / (1.0 + log_odds.abs())
+}
+
 /// Probability of log odds.
 pub(super) fn probability(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
@@ -98,6 +105,17 @@ mod tests {
         // With a length of 1, two features count half each.
         let short = NaiveBayes::train(&counts(), 1).unwrap();
         assert!((short.log_odds(&[(2, 1), (1, 1)]) - (high / low).ln() / 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn priorities_are_in_the_order_of_log_odds_and_do_not_saturate() {
+        let log_odds = [-1_000.0, -40.0, -20.0, -17.0, -1.0, 0.0, 1.0, 17.0, 20.0, 40.0, 999.0, 1_000.0];
+        let priorities = log_odds.map(|log_odds| priority(log_odds) as f32);
+        assert!(priorities.windows(2).all(|pair| pair[0] < pair[1]), "{priorities:?}");
+        assert!(priorities.iter().all(|priority| (0.0..=1.0).contains(priority)), "{priorities:?}");
+        assert_eq!(priorities[5], 0.5);
+        // Probabilities do.
+        assert_eq!(probability(20.0) as f32, probability(40.0) as f32);
     }
 
     #[test]

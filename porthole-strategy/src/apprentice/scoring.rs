@@ -11,7 +11,7 @@ use porthole_types::TermId;
 use super::context::{LinkPosition, Outcomes, PageContext, offset};
 use super::feature::LinkFeature;
 use super::learner::ApprenticeLearner;
-use super::naive_bayes::{NaiveBayes, probability};
+use super::naive_bayes::{NaiveBayes, priority};
 use super::settings::{Encoding, TermEncoding};
 
 /// Maximum number of cached weights.
@@ -42,7 +42,7 @@ impl LinkScorer {
             (Some(rows), Some(bayes)) => {
                 rows.open(number, context, bayes);
                 let (sum, features) = rows.sum(context, link);
-                probability(bayes.log_odds_of(sum, features))
+                priority(bayes.log_odds_of(sum, features))
             }
             _ => super::score(learner, context, &context.features(link, encoding, outcomes)),
         }

@@ -164,7 +164,7 @@ impl ApprenticeSettings {
             parents,
             first_training: parameters.number("train", 25, 0..=1_000_000_000)?,
             growth: parameters.number("again", 1.25, 1.0..=1_000.0)?,
-            length: parameters.number("length", 0, 0..=1_000_000)?,
+            length: parameters.number("length", 10, 0..=1_000_000)?,
             surprises: parameters.number("surprises", 1.0, 0.01..=1.0)?,
             remembered: parameters.number("remember", 200_000, 1..=1_000_000_000)?,
         })

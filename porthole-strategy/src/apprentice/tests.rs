@@ -158,9 +158,10 @@ fn waiting_links_are_rescored_after_training() {
 #[test]
 fn hand_computed_priority() {
     let mut crawl = trained_crawl("apprentice:d=0,train=13");
-    // Six of each, one feature each: theta(high, bird) = 7/8, theta(low, bird) = 1/8.
-    let worth = crawl.page("/more", &list(100, 101), 0.5)[0];
-    assert!((worth - 7.0 / 8.0).abs() < 1e-6, "{worth}");
+    // Six of each, one feature each: theta(high, bird) = 7/8, theta(low, bird) = 1/8, so the log odds are ln 7.
+    let priority = crawl.page("/more", &list(100, 101), 0.5)[0];
+    let log_odds = 7.0_f64.ln();
+    assert!((priority - (0.5 + 0.5 * log_odds / (1.0 + log_odds))).abs() < 1e-6, "{priority}");
 }
 
 #[test]
@@ -287,10 +288,16 @@ fn the_offline_study_scores_like_an_apprentice_trained_at_the_end() {
         let queue = study.queue(&encoding).unwrap();
         let mut rescored = crawl.rescored.clone();
         rescored.sort_by(|a, b| a.0.cmp(&b.0));
+        // The study has probabilities, the crawl the priorities of their log odds.
+        let priority = |probability: f64| naive_bayes::priority((probability / (1.0 - probability)).ln());
         let mut expected: Vec<(String, f64)> =
-            queue.iter().map(|waiting| (waiting.url.to_string(), waiting.after)).collect();
+            queue.iter().map(|waiting| (waiting.url.to_string(), priority(waiting.after))).collect();
         expected.sort_by(|a, b| a.0.cmp(&b.0));
-        assert_eq!(rescored, expected, "{features}");
+        assert_eq!(rescored.len(), expected.len(), "{features}");
+        for (rescored, expected) in rescored.iter().zip(&expected) {
+            assert_eq!(rescored.0, expected.0, "{features}");
+            assert!((rescored.1 - expected.1).abs() < 1e-9, "{features}: {rescored:?} {expected:?}");
+        }
         assert!(rescored.len() > 10, "{features}");
         let lessons = Lessons::of_memory(&crawl.strategy.save().unwrap()).unwrap().unwrap();
         assert_eq!(study.instances() as u64, lessons.instances(), "{features}");

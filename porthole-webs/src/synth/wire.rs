@@ -71,7 +71,7 @@ pub(crate) fn answer_to(web: &SyntheticWeb, head: &RequestHead) -> Result<Reply,
     if is_server_itself(url.host()) {
         return Ok(index(web, url.path()));
     }
-    match web.answer(&Request { url, headers: head.headers.clone(), address: None }) {
+    match web.answer(&Request { headers: head.headers.clone(), ..Request::get(url) }) {
         Ok(response) => Ok(Reply::of(response)),
         Err(FetchError { kind: FailureKind::Dns | FailureKind::Tls, url, detail }) => {
             Ok(Reply::text(502, &format!("{url}: {detail}\n")))

@@ -52,4 +52,11 @@ pub(crate) struct SetScope {
     /// Fetch at most N pages from each site
     #[arg(long, value_name = "N")]
     pub(crate) site_pages: Option<u64>,
+    /// Show how many queued URLs and fetched pages the rules match, and
+    /// change nothing; needs no running crawl
+    #[arg(long)]
+    pub(crate) preview: bool,
+    /// Print the preview as JSON
+    #[arg(long, requires = "preview")]
+    pub(crate) json: bool,
 }

@@ -56,6 +56,10 @@ pub(crate) struct Crawl {
     /// Fetch at most N pages from each site
     #[arg(long, value_name = "PAGES")]
     pub(crate) site_pages: Option<u64>,
+    /// Show how many queued URLs and fetched pages the rules above match, and
+    /// do not crawl
+    #[arg(long)]
+    pub(crate) preview: bool,
     /// Order of the frontier: a policy's name, or keys such as
     /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]

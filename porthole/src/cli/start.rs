@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::Crawl;
+use super::{CandidateSources, Crawl};
 
 #[derive(Debug, Args)]
 pub(crate) struct Start {
@@ -10,6 +10,12 @@ pub(crate) struct Start {
     /// Without any, continue an interrupted start
     #[arg(value_name = "URL|bookmarks.html|DIR")]
     pub(crate) names: Vec<String>,
+    /// Begin with words instead of examples: pages that are found with them are
+    /// shown, and those that you say yes to become the examples
+    #[arg(long, value_name = "WORDS", conflicts_with = "folder")]
+    pub(crate) words: Option<String>,
+    #[command(flatten)]
+    pub(crate) candidates: CandidateSources,
     /// Create a topic of this name below the best match
     #[arg(long, visible_alias = "new", value_name = "NAME", conflicts_with = "topic")]
     pub(crate) name: Option<String>,
@@ -27,7 +33,8 @@ pub(crate) struct Start {
     #[arg(long)]
     pub(crate) no_merge: bool,
     /// Ask nothing: use the best topic, or create one below it; of bookmarks, crawl
-    /// for all folders
+    /// for all folders; of the pages found by words, take those with a score of 50%
+    /// or more, at most 10
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
     /// Address at which server operators can reach you; stored in porthole.toml

@@ -152,6 +152,8 @@ pub(crate) enum Examples {
     From(FromPage),
     /// Find more examples near the examples of a topic
     Explore(Explore),
+    /// Find more examples by words: with a search endpoint or in crawled pages
+    Search(SearchExamples),
     /// Fetch the pages of examples that have none yet
     Fetch(FetchExamples),
     /// Import bookmarks, lines of url<TAB>topic, folders, or the Open Directory
@@ -221,6 +223,29 @@ pub(crate) struct Explore {
     /// Add all candidates shown as examples
     #[arg(long, conflicts_with = "accept")]
     pub(crate) accept_all: bool,
+    /// Read the pages from this recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
+    /// Print the candidates as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchExamples {
+    /// Path of the topic; created if missing
+    pub(crate) topic: String,
+    /// Words to look for
+    #[arg(required = true, value_name = "WORDS")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: super::CandidateSources,
+    /// Add the best N candidates as examples
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) accept: Option<usize>,
+    /// Ask nothing: add the candidates with a score of 50% or more, at most 10
+    #[arg(long, short = 'y', conflicts_with = "accept")]
+    pub(crate) yes: bool,
     /// Read the pages from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
@@ -387,6 +412,6 @@ impl Train {
     }
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&k| k > 0).ok_or_else(|| "a number, at least 1".to_owned())
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use porthole_crawl::{Command, ScopeSettings};
 
+use super::scope_preview;
 use crate::cli::{self, Set};
 use crate::output::misuse;
 use crate::workspace::Workspace;
@@ -18,6 +19,11 @@ pub(crate) fn run(root: &Path, command: &Command) -> anyhow::Result<()> {
 
 /// Changes a setting of the running crawl.
 pub(crate) fn set(root: &Path, set: &Set) -> anyhow::Result<()> {
+    if let Set::Scope(scope) = set
+        && scope.preview
+    {
+        return scope_preview::run(root, &settings(scope), scope.json);
+    }
     let command = match set {
         Set::Policy { policy } => Command::Policy(policy.clone()),
         Set::Strategy { name } => Command::Strategy(name.clone()),

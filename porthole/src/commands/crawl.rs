@@ -1,9 +1,11 @@
 //! `porthole crawl`: crawls from the examples of the good topics, best URL first.
 
+mod broadening;
 mod events;
 mod metrics;
 mod summary;
 mod watch;
+mod webhook;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,8 +13,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Idle, Limits, LostPages, NotStarted, Refocus,
-    Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    AlarmSettings, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits,
+    LostPages, NotStarted, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Policy, SqliteStore, Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::Selection;
@@ -21,15 +23,16 @@ use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
 use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 
+use self::broadening::Broadener;
 use self::events::Events;
 use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
 use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::serve::CrawlDashboard;
-use crate::commands::toward;
+use crate::commands::{scope_preview, toward};
 use crate::output::{self, Progress, misuse};
-use crate::settings::RawBacklinks;
+use crate::settings::{BroadenWord, RawBacklinks};
 use crate::sources;
 use crate::training;
 use crate::workspace::{self, Workspace};
@@ -45,6 +48,10 @@ const STAGNATED: u8 = 60;
 const PATIENCE_PAGES: u64 = 5_000;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
+    if arguments.preview {
+        scope_preview::run(root, &scope_settings(arguments, arguments.domain.clone()), arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let dashboard = match arguments.serve {
         None => None,
         Some(listen) => {
@@ -75,6 +82,9 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     }
     set_policy(&mut store, arguments)?;
     let watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
+    if workspace.settings.crawl.broaden == BroadenWord::Yes {
+        Broadener::start(Workspace::open(root)?, watch.clone()).context("cannot start a thread")?;
+    }
     let (name, workers) = (aim.name, workers(arguments));
     let crawl = match prepare(&workspace, arguments, Box::new(store), aim.focus) {
         Err(error) if error.downcast_ref().is_some_and(CrawlError::is_disk_full) => {
@@ -124,7 +134,8 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     } else {
         summary.print();
         if code == STAGNATED {
-            explain_stagnation(&*reader, watch.tree(), watch.strategy == "hard")?;
+            let may_propose = workspace.settings.crawl.broaden != BroadenWord::No;
+            explain_stagnation(&*reader, watch.tree(), watch.strategy == "hard", may_propose)?;
         }
     }
     Ok(code)
@@ -170,6 +181,10 @@ fn prepare(
     if !arguments.no_hubs && (arguments.hubs || distill.during_crawl.unwrap_or(true)) {
         crawl = crawl.distilling(distill.ready()?)?;
     }
+    if let Some(settings) = workspace.settings.alarms.ready()? {
+        let settings = AlarmSettings { watches_relevance: is_focused(arguments), ..settings };
+        crawl = crawl.watched(settings, workspace.disk_space());
+    }
     if let Some(word) = arguments.maintain {
         crawl = crawl.maintaining(workspace.settings.maintain.ready(word.into())?);
     }
@@ -181,6 +196,10 @@ fn prepare(
     if let Some(keep) = arguments.archive.keep() {
         crawl =
             crawl.archived(&workspace.pages(), keep)?.describing_archive(about_crawl(workspace, arguments));
+        // A replay sends nothing.
+        if arguments.web.is_empty() && workspace.settings.archive.requests.unwrap_or(true) {
+            crawl = crawl.recording_requests(http_settings(workspace, arguments)?.request_headers());
+        }
         say_lost(crawl.lost_pages());
     }
     Ok(crawl)
@@ -311,18 +330,24 @@ fn lessons(folder: &Path, strategy: &str) -> anyhow::Result<Lessons> {
     Lessons::of_memory(&memory)?.ok_or_else(none)
 }
 
+/// Whether the crawl looks for good pages. Pages that are visited again say nothing of whether there are more.
+fn is_focused(arguments: &cli::Crawl) -> bool {
+    !matches!(arguments.strategy.as_str(), "unfocused" | "breadth") && arguments.maintain.is_none()
+}
+
 async fn watch(
     workspace: &Workspace,
     arguments: &cli::Crawl,
     ends: EndConditions,
     tree: Taxonomy,
 ) -> anyhow::Result<SharedWatch> {
-    // Pages that are visited again say nothing of whether there are more good ones.
-    let is_focused =
-        !matches!(arguments.strategy.as_str(), "unfocused" | "breadth") && arguments.maintain.is_none();
-    let patience = arguments.patience.or(is_focused.then_some(PATIENCE_PAGES)).filter(|&pages| pages > 0);
+    let patience =
+        arguments.patience.or(is_focused(arguments).then_some(PATIENCE_PAGES)).filter(|&pages| pages > 0);
     let ends = ends.at_size(arguments.disk, workspace.sizes()).when_stagnant(patience);
-    let events = arguments.events.as_deref().map(Events::open).transpose()?;
+    let mut events = Vec::new();
+    events.extend(arguments.events.as_deref().map(Events::open).transpose()?);
+    let webhook = workspace.settings.events.ready(&workspace.settings.fetch)?;
+    events.extend(webhook.as_ref().map(Events::posted).transpose()?);
     let board = match arguments.metrics {
         Some(address) => {
             let board = Board::default();
@@ -341,6 +366,17 @@ fn workers(arguments: &cli::Crawl) -> usize {
     arguments.workers.unwrap_or(if arguments.web.is_empty() { WORKERS } else { 1 }).into()
 }
 
+fn scope_settings(arguments: &cli::Crawl, domains: Vec<String>) -> ScopeSettings {
+    ScopeSettings {
+        include: arguments.include.clone(),
+        exclude: arguments.exclude.clone(),
+        domains,
+        languages: arguments.language.clone(),
+        max_depth: arguments.depth,
+        max_pages_a_site: arguments.site_pages,
+    }
+}
+
 /// Opens the web that the arguments name, with its scope and politeness rules.
 fn visit(
     workspace: &Workspace,
@@ -352,27 +388,24 @@ fn visit(
     if is_impolite && workspace.settings.fetch.proxy.is_some() {
         confine(&mut domains)?;
     }
-    let scope = Scope::new(&ScopeSettings {
-        include: arguments.include.clone(),
-        exclude: arguments.exclude.clone(),
-        domains,
-        languages: arguments.language.clone(),
-        max_depth: arguments.depth,
-        max_pages_a_site: arguments.site_pages,
-    });
+    let scope = Scope::new(&scope_settings(arguments, domains));
     let scope = scope.map_err(|error| misuse(error.to_string()))?;
     let scope = scope.with_page_rules(workspace.settings.pages.rules());
     if !arguments.web.is_empty() {
         return Ok(Crawl::new(RecordedWeb::open(&arguments.web)?, store, SystemClock)?.within(scope));
     }
-    let fetch = &workspace.settings.fetch;
-    let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
-    let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
+    let settings = http_settings(workspace, arguments)?;
+    let web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
     let crawl = Crawl::new(web, store, SystemClock)?.within(scope);
     Ok(match arguments.polite {
         true => crawl.polite(workspace.settings.polite.ready()?, AGENT),
         false => crawl.avoiding_traps(),
     })
+}
+
+fn http_settings(workspace: &Workspace, arguments: &cli::Crawl) -> anyhow::Result<HttpSettings> {
+    let fetch = &workspace.settings.fetch;
+    if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() }
 }
 
 /// Top-level domains that never exist on the open web (RFC 2606).

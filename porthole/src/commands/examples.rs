@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 mod from;
+mod search;
 
 use std::path::Path;
 
@@ -23,6 +24,7 @@ pub(crate) async fn run(root: &Path, arguments: &Examples) -> anyhow::Result<()>
         Examples::Add(arguments) => add::run(&workspace, arguments).await,
         Examples::From(arguments) => from::run(&workspace, arguments).await,
         Examples::Explore(arguments) => explore::run(&workspace, arguments).await,
+        Examples::Search(arguments) => search::run(&workspace, arguments).await,
         Examples::Fetch(arguments) => add::fetch(&workspace, arguments).await,
         Examples::Import(arguments) => import::run(&workspace, arguments).await,
         Examples::List(arguments) => list(&workspace, arguments),

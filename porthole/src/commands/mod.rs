@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod broaden;
+mod candidates;
 mod classify;
 mod control;
 mod crawl;
@@ -21,6 +22,7 @@ mod packaging;
 mod propose;
 mod query;
 mod report;
+mod scope_preview;
 mod search;
 mod serve;
 mod sites;

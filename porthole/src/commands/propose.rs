@@ -127,18 +127,37 @@ impl TopicProposal {
     }
 }
 
+/// The proposals for some documents in English, best first.
+pub(crate) fn of_terms(
+    workspace: &Workspace,
+    documents: &[&TermFrequencies],
+    most: usize,
+) -> anyhow::Result<Vec<TopicProposal>> {
+    let reader = workspace.reader()?;
+    let (mut critic, tree) = workspace::critic(&reader)?;
+    let mut proposals = critic.propose(&tree, documents, most);
+    proposals.retain(|proposal| proposal.probability >= MIN_PROBABILITY);
+    let lexicon = WordLookup::new(&reader, &[]);
+    proposals.iter().map(|proposal| TopicProposal::of(proposal, &tree, &lexicon)).collect()
+}
+
 /// Prints the proposals for a number of pages.
 pub(crate) fn print(proposals: &[TopicProposal], subjects: usize) {
+    print_for(
+        proposals,
+        &match subjects {
+            1 => "the page fits".to_owned(),
+            more => format!("the {} fit", count(more, "page")),
+        },
+    );
+}
+
+/// Prints the proposals. `who_fits` is who and a verb: `the page fits`.
+pub(crate) fn print_for(proposals: &[TopicProposal], who_fits: &str) {
     if proposals.is_empty() {
         return;
     }
-    output::print(&format!(
-        "topics that {} best:",
-        match subjects {
-            1 => "the page fits".to_owned(),
-            more => format!("the {} fit", count(more, "page")),
-        }
-    ));
+    output::print(&format!("topics that {who_fits} best:"));
     for (number, proposal) in proposals.iter().enumerate() {
         let topic = match proposal.is_good {
             true => format!("{} {}", Paint::Good.on(&proposal.topic), Paint::Good.on("● good")),

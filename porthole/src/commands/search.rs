@@ -2,6 +2,8 @@
 
 mod filling;
 
+pub(crate) use self::filling::fill;
+
 use std::path::Path;
 
 use porthole_store::{FoundPage, IndexState, MARK_END, MARK_START, SearchAnswer, SearchRequest};
@@ -19,7 +21,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Search) -> anyhow::Result<()> {
     let tree = workspace::tree(&reader)?;
     let request = request(arguments, &tree)?;
     if !arguments.no_update {
-        filling::fill(&workspace)?;
+        fill(&workspace)?;
     }
     let Some(answer) = reader.search(&request)? else {
         return Err(misuse("there is no index yet; run `porthole search` without --no-update"));

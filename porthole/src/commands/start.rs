@@ -4,6 +4,7 @@ mod choice;
 pub(super) mod contact;
 mod folders;
 mod request;
+mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use porthole_types::{CanonicalUrl, TermId, TopicId};
 
 use self::choice::chosen_topic;
 use self::request::{NamedPage, StartRequest};
+use self::words::is_found_by;
 use crate::asking::{self, INTERRUPTED};
 use crate::cli;
 use crate::commands::examples::add::{self, NewExamplePage};
@@ -49,18 +51,27 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
     if has_new_folders || !request.folders.is_empty() && start.tree()?.good().next().is_none() {
         start.place_folders(&request, &wanted).await?;
     }
-    let Some(has_new_pages) = start.fetch(&request).await?.is_some() else { return interrupted() };
+    let fetched = match &arguments.words {
+        Some(words) => start.find_examples(words, &request).await?,
+        None => start.fetch(&request).await?,
+    };
+    let Some(has_new_pages) = fetched.is_some() else { return interrupted() };
     if has_new_pages || start.tree()?.good().next().is_none() || start.has_unplaced(&request)? {
         let path = start.choose().await?;
         start.mark(&path, &request)?;
     }
     start.train()?;
+    let mut crawl = arguments.crawl.clone();
+    let starts = start.further_starts();
+    let from = starts.as_ref().map(|file| format!(" --start {}", quoted(file))).unwrap_or_default();
+    crawl.start.extend(starts);
+    let command = format!("{} crawl{from}", start.program);
     if arguments.no_crawl {
-        start.step("ready to crawl", &format!("{} crawl", start.program));
+        start.step("ready to crawl", &command);
         return Ok(ExitCode::SUCCESS);
     }
-    start.step("crawling; Ctrl-C stops, the same command resumes", &format!("{} crawl", start.program));
-    crawl::run(&request.folder, &arguments.crawl).await
+    start.step("crawling; Ctrl-C stops, the same command resumes", &command);
+    crawl::run(&request.folder, &crawl).await
 }
 
 fn interrupted() -> anyhow::Result<ExitCode> {
@@ -178,6 +189,9 @@ impl<'a> FirstCrawl<'a> {
 
     /// Whether some of the named pages have no topic yet. Bookmarks do not count: some of them stay without one.
     fn has_unplaced(&self, request: &StartRequest) -> anyhow::Result<bool> {
+        if let Some(words) = &self.arguments.words {
+            return self.has_unplaced_words(words);
+        }
         let unplaced = self.workspace.reader()?.examples(Some(TopicId::ROOT))?;
         let is_named =
             |example: &StoredExample| request.pages.iter().any(|page| page.url.as_str() == example.url);
@@ -203,7 +217,10 @@ impl<'a> FirstCrawl<'a> {
             propose::print(&proposals, pages);
             output::print(&format!("  {}", Paint::Faint.on(&self.command("topics propose"))));
         }
-        let default = self.own_or(best)?;
+        let default = match &self.arguments.words {
+            Some(words) => self.topic_of_words(words, best)?,
+            None => self.own_or(best)?,
+        };
         match &self.arguments.name {
             Some(name) => Ok(below(best, name)),
             None if self.arguments.yes => Ok(default),
@@ -305,7 +322,8 @@ impl<'a> FirstCrawl<'a> {
         let is_named = self.arguments.topic.is_some() || self.arguments.name.is_some();
         let mut examples: Vec<(StoredExample, Vec<(TermId, u32)>)> = Vec::new();
         reader.visit_examples(&mut |example, terms| {
-            if example.topic == TopicId::ROOT {
+            let is_meant = self.arguments.words.as_ref().is_none_or(|words| is_found_by(example, words));
+            if example.topic == TopicId::ROOT && is_meant {
                 examples.push((example.clone(), terms.to_vec()));
             }
         })?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use porthole_store::{QueryLimits, SqlValue, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
-use porthole_types::{CanonicalUrl, Timestamp};
+use porthole_types::{AlarmRecord, CanonicalUrl, LiveCrawl, Timestamp};
 use serde::Serialize;
 
 use crate::cli;
@@ -16,6 +16,8 @@ use crate::workspace::{self, CRITIC, Workspace};
 const LAST_STOP: &str = "crawl.last_stop";
 /// Number of minutes of the harvest table.
 const MINUTES: usize = 10;
+/// Number of events from which the last alarms are listed.
+const ALARM_EVENTS: usize = 40;
 /// Number of sites to show.
 const SITES: &str = "5";
 
@@ -34,6 +36,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
 struct WorkspaceStatus {
     /// Whether a crawl is running.
     crawling: bool,
+    /// What the running crawl says of itself.
+    live: Option<LiveCrawl>,
+    /// The last alarms, newest first.
+    alarms: Vec<AlarmRecord>,
     /// Why the last crawl ended.
     last_stop: Option<String>,
     good: Vec<String>,
@@ -101,8 +107,12 @@ impl WorkspaceStatus {
         minutes.drain(..minutes.len().saturating_sub(MINUTES));
         let trained = reader.model(CRITIC)?.map(|critic| critic.made.0);
         let (database_bytes, pages_bytes) = workspace.disk_use();
+        let crawling = reader.is_crawled()?;
+        let alarms = AlarmRecord::list(&reader.last_events(&AlarmRecord::EVENTS, ALARM_EVENTS)?, crawling);
         Ok(WorkspaceStatus {
-            crawling: reader.is_crawled()?,
+            crawling,
+            live: if crawling { live(&reader)? } else { None },
+            alarms,
             last_stop: reader.setting(LAST_STOP)?,
             good: tree.good().map(|id| tree.path(id)).collect(),
             trained,
@@ -148,6 +158,13 @@ impl WorkspaceStatus {
             (None, None) => "nothing has been crawled yet".to_owned(),
         };
         output::print(&doing);
+        if let Some(live) = &self.live {
+            print_live(live);
+        }
+        for alarm in self.alarms.iter().filter(|alarm| alarm.is_active) {
+            let since = clock_time(Timestamp(alarm.at));
+            output::print(&format!("{}  since {since}: {}", Paint::Bad.on("alarm"), plain(&alarm.detail)));
+        }
         if let Some(at) = self.last_page {
             output::print(&format!("last page    {}", moment_and_age(Timestamp(at))));
         }
@@ -235,6 +252,34 @@ impl WorkspaceStatus {
                 Paint::Faint.on(&example)
             ));
         }
+    }
+}
+
+/// What the running crawl says of itself; `None` if it has not said anything yet.
+fn live(reader: &dyn StoreReader) -> anyhow::Result<Option<LiveCrawl>> {
+    let live = reader.setting(LiveCrawl::SETTING)?.and_then(|json| serde_json::from_str(&json).ok());
+    Ok(live.filter(|live: &LiveCrawl| live.is_running))
+}
+
+fn print_live(live: &LiveCrawl) {
+    let LiveCrawl { ready, resting, busy, given_up, workers_idle, .. } = live;
+    let idle = match workers_idle {
+        0 => String::new(),
+        idle => format!(
+            "; {} idle by choice, waiting for {} that rest",
+            count(*idle, "worker"),
+            count(live.sites_awaited, "good site")
+        ),
+    };
+    output::print(&format!(
+        "{} ready, {resting} resting, {busy} busy, {given_up} given up{idle}",
+        count(*ready, "site")
+    ));
+    if live.is_paused {
+        output::print("it is paused; `porthole resume` continues it");
+    }
+    if let Some(why) = &live.held_up {
+        output::print(&format!("held up: {}", plain(why)));
     }
 }
 

@@ -33,6 +33,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Toward) -> anyhow::Res
     Ok(())
 }
 
+/// Adds a topic to those that are followed.
+pub(crate) fn add(writer: &mut dyn WorkspaceWriter, tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
+    let mut all = topics(&*writer.reader(), tree)?;
+    all.push(topic);
+    let ids: Vec<String> = all.iter().map(|topic| topic.0.to_string()).collect();
+    Ok(writer.set_setting(TOWARD, &ids.join(" "))?)
+}
+
 /// The tree in which the topics of `toward` are marked good, too; `None` if that is the tree itself.
 pub(crate) fn wider(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Option<Taxonomy>> {
     let mut wide = tree.clone();

@@ -298,3 +298,42 @@ fn the_classifier_inside_the_database_judges_crawled_pages_as_the_critic_does() 
         filled["documents"].as_u64().unwrap() * 5
     );
 }
+
+#[test]
+fn a_crawl_that_stagnates_follows_the_commingled_topic_where_that_is_allowed() {
+    let crawled = Crawled::get();
+    let web = crawled.folder.path().join("web/00000.warc.gz");
+    let crawl = |broaden: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        fs::copy(crawled.folder.path().join("examples.tsv"), here.join("examples.tsv")).unwrap();
+        ok(here, &["init", "ws"]);
+        fs::write(here.join("ws/porthole.toml"), format!("[crawl]\nbroaden = \"{broaden}\"\n")).unwrap();
+        let web = web.to_str().unwrap();
+        ok(here, &["-C", "ws", "examples", "import", "examples.tsv", "--web", web]);
+        ok(here, &["-C", "ws", "topics", "mark", GOOD]);
+        ok(here, &["-C", "ws", "train", "--background", "0"]);
+        let (_, said, err) = run(here, &["-C", "ws", "crawl", "--web", web, "--patience", "60", "--no-hubs"]);
+        let reader = SqliteReader::open(here.join("ws/porthole.db")).unwrap();
+        let events: Vec<String> = reader
+            .events(0, usize::MAX)
+            .unwrap()
+            .into_iter()
+            .filter(|(_, event)| event.kind == "broadened")
+            .map(|(_, event)| event.detail)
+            .collect();
+        let good = reader.topics().unwrap().into_iter().filter(|row| row.mark == porthole_types::Mark::Good);
+        (reader.counts().unwrap().fetched, events, good.count(), said + &err)
+    };
+    let (without, events, _, said) = crawl("no");
+    assert!(said.contains("stagnated") && events.is_empty(), "{said}");
+    assert!(!said.contains("porthole topics mark /Business/Stock_Market"), "{said}");
+    let (with, events, good, said) = crawl("yes");
+    assert!(
+        events[0].starts_with("links on pages about /Business/Stock_Market are followed, too"),
+        "{events:?}"
+    );
+    assert!(said.contains(&events[0]), "{said}");
+    assert!(with > without, "{with} pages, and {without} without");
+    assert_eq!(good, 1, "it is followed and not marked good");
+}

@@ -351,6 +351,17 @@ fn a_running_crawl_is_told_and_answers() {
         let (_, said) = place.ok(arguments);
         assert!(said.contains("running crawl: ") && said.contains(words), "{arguments:?}: {said}");
     };
+    let live = loop {
+        let live = place.json(&["status"])["live"].clone();
+        if live["busy"] == 1 {
+            break live;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    assert_eq!((&live["strategy"], &live["workers"]), (&"soft".into(), &64.into()), "{live}");
+    assert_eq!((&live["is_paused"], &live["given_up"]), (&false.into(), &0.into()), "{live}");
+    let (shown, _) = place.ok(&["status"]);
+    assert!(shown.contains(" ready, ") && shown.contains(" 1 busy, 0 given up"), "{shown}");
     answers(&["topics", "mark", "/Home/Food"], "judged again");
     answers(&["topics", "unmark", "/Home/Food"], "soft");
     place.ok(&["mark", "http://hunting.test/1", "useless"]);
@@ -374,6 +385,7 @@ fn a_running_crawl_is_told_and_answers() {
     assert!(!second.status.success() && text_of(&second.stderr).contains("in use by another crawl"));
     answers(&["stop"], "stopping");
     assert_eq!(running.child.wait().unwrap().code(), Some(11), "stopped as if interrupted");
+    assert!(place.json(&["status"])["live"].is_null());
     // What happened can be found later.
     let events = "select kind, detail from event order by id";
     let (table, _) = place.ok(&["query", events, "--csv"]);

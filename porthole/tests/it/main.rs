@@ -1,5 +1,6 @@
 //! The whole workspace: dependencies between crates, and the program as a user runs it.
 
+mod alarms;
 mod arrows;
 mod background;
 mod backlinks;
@@ -16,9 +17,12 @@ mod languages;
 mod names;
 mod query;
 mod recording;
+mod requests;
 mod search;
 mod serve;
 mod start;
 mod toward;
 mod upkeep;
+mod webhook;
+mod words;
 mod workspace;

@@ -45,29 +45,38 @@ pub(crate) fn json(folder: &Path, arguments: &[&str]) -> Json {
 pub(crate) struct Server {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
+    /// Requests as they were sent.
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    /// Serves pages by path; a page that begins with `>` is a redirect.
+    /// Serves pages by path; a page that begins with `>` is a redirect, and one with `{` or `[` is JSON.
     pub(crate) fn new(pages: &[(&str, String)]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let pages: HashMap<String, String> =
             pages.iter().map(|(path, page)| ((*path).to_owned(), page.clone())).collect();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-        let log = asked.clone();
+        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (log, sent) = (asked.clone(), heads.clone());
         // Ends with the test; it is not joined.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
-                let path = head.next().and_then(|line| Some(line.split(' ').nth(1)?.to_owned()));
-                head.by_ref().find(String::is_empty);
-                let Some(path) = path else { continue };
+                let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                let head: String =
+                    lines.take_while(|line| !line.is_empty()).map(|line| line + "\r\n").collect();
+                let Some(path) = head.split(' ').nth(1).map(str::to_owned) else { continue };
+                sent.lock().unwrap().push(head + "\r\n");
                 let _ = (&stream).write_all(answer(pages.get(&path)).as_bytes());
                 log.lock().unwrap().push(path);
             }
         });
-        Server { address, asked }
+        Server { address, asked, heads }
+    }
+
+    /// All requests so far, as they were sent.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -83,6 +92,9 @@ fn answer(page: Option<&String>) -> String {
     let (status, header, body) = match page.map(|page| (page, page.strip_prefix('>'))) {
         None => ("404 Not Found", String::new(), ""),
         Some((_, Some(target))) => ("302 Found", format!("Location: {target}\r\n"), ""),
+        Some((page, None)) if page.starts_with(['{', '[']) => {
+            ("200 OK", "Content-Type: application/json\r\n".to_owned(), page.as_str())
+        }
         Some((page, None)) => ("200 OK", "Content-Type: text/html\r\n".to_owned(), page.as_str()),
     };
     let length = body.len();

@@ -53,7 +53,7 @@ fn a_known_state_is_not_sent_again() {
     let first = web.answer(&Request::get(url.clone())).unwrap();
     let conditions = |name: &str, value: &str| {
         let headers: Headers = [(name, value)].into_iter().collect();
-        web.answer(&Request { url: url.clone(), headers, address: None }).unwrap()
+        web.answer(&Request { headers, ..Request::get(url.clone()) }).unwrap()
     };
     let etag = first.headers.get("etag").unwrap();
     let date = first.headers.get("last-modified").unwrap();

@@ -1,10 +1,13 @@
-//! `--events`: one line of JSON per event, to a file or standard output, for programs that watch a crawl. Lines are written
-//! on a thread of their own: who reads too slowly misses events and is told how many, and does not slow the crawl.
+//! `--events` and `[events] webhook`: one line of JSON per event, to a file, standard output or a webhook, for programs that
+//! watch a crawl. Lines are written on a thread of their own: who reads too slowly misses events and is told how many, and
+//! does not slow the crawl.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +17,8 @@ use porthole_topic::Taxonomy;
 use porthole_types::{Event, Failure, Outcome};
 use serde::Serialize;
 
+use super::webhook::{Webhook, WebhookPace, WebhookReport};
+use crate::settings::WebhookSettings;
 use crate::terminal::escaped_json;
 
 /// Lines that may wait to be written.
@@ -22,16 +27,30 @@ const WAITING: usize = 16_384;
 /// How long a line waits in the buffer.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long the end of the crawl waits for a slow reader.
+/// How long the end of the crawl waits for a slow reader, and for a slow webhook.
 const LAST_WAIT: Duration = Duration::from_secs(2);
+const LAST_POST: Duration = Duration::from_secs(5);
 
-/// The output of the events.
+/// An output of the events.
 pub(super) struct Events {
     lines: SyncSender<String>,
     /// Gets a message when all lines are written.
     written: Receiver<()>,
     /// Events that found no room since the last one that did.
     missed: u64,
+    /// Kinds of events that are wanted; empty for all.
+    kinds: Vec<String>,
+    webhook: Option<PostedEvents>,
+}
+
+/// What is known of a webhook's events.
+struct PostedEvents {
+    /// Number of lines that were handed over.
+    sent: u64,
+    /// Number of events that found no room.
+    lost: u64,
+    report: Arc<Mutex<WebhookReport>>,
+    end: Arc<AtomicBool>,
 }
 
 /// One fetch.
@@ -109,83 +128,149 @@ impl Events {
         Events::to(out, WAITING)
     }
 
+    /// Posts events to a webhook.
+    pub(super) fn posted(settings: &WebhookSettings) -> anyhow::Result<Self> {
+        Events::to_webhook(Webhook::new(settings, WebhookPace::default())?, settings, WAITING)
+    }
+
+    fn to_webhook(mut webhook: Webhook, settings: &WebhookSettings, waiting: usize) -> anyhow::Result<Self> {
+        let (report, end) = (webhook.report(), webhook.end());
+        let posted = PostedEvents { sent: 0, lost: 0, report, end };
+        let events = Events::on_thread(waiting, move |queue| webhook.post_lines(queue))?;
+        Ok(Events { kinds: settings.kinds.clone(), webhook: Some(posted), ..events })
+    }
+
     fn to(out: Box<dyn Write + Send>, waiting: usize) -> anyhow::Result<Self> {
+        Events::on_thread(waiting, move |queue| write_lines(BufWriter::new(out), queue))
+    }
+
+    fn on_thread(
+        waiting: usize,
+        write: impl FnOnce(&Receiver<String>) + Send + 'static,
+    ) -> anyhow::Result<Self> {
         let (lines, queue) = sync_channel::<String>(waiting);
         let (done, written) = sync_channel(1);
         let write = move || {
-            write_lines(BufWriter::new(out), &queue);
+            write(&queue);
             let _ = done.try_send(());
         };
         thread::Builder::new().name("events".to_owned()).spawn(write).context("cannot start a thread")?;
-        Ok(Events { lines, written, missed: 0 })
+        Ok(Events { lines, written, missed: 0, kinds: Vec::new(), webhook: None })
     }
 
     /// Writes the event of a fetch. Write errors, such as a closed pipe, do not end the crawl.
     pub(super) fn fetched(&mut self, seen: &Seen<'_>, tree: &Taxonomy) {
         let (outcome, failure) = outcome(&seen.result.outcome);
         let judgment = seen.result.judgment;
-        self.write(&FetchEvent {
-            event: "fetch",
-            at: seen.result.at.0,
-            seq: seen.result.seq,
-            url: seen.url.as_str(),
-            outcome,
-            status: seen.result.status,
-            relevance: judgment.map(|judgment| judgment.relevance),
-            topic: judgment.map(|judgment| tree.path(judgment.best)),
-            title: &seen.result.title,
-            bytes: seen.result.bytes,
-            links: seen.result.links.len(),
-            took_ms: seen.took.as_millis(),
-            change: seen.result.next_visit.map(|next| next.change.name()),
-            failure: failure.map(|failure| failure.kind.name()),
-            detail: failure.map(Failure::detail),
-        });
+        self.write(
+            "fetch",
+            &FetchEvent {
+                event: "fetch",
+                at: seen.result.at.0,
+                seq: seen.result.seq,
+                url: seen.url.as_str(),
+                outcome,
+                status: seen.result.status,
+                relevance: judgment.map(|judgment| judgment.relevance),
+                topic: judgment.map(|judgment| tree.path(judgment.best)),
+                title: &seen.result.title,
+                bytes: seen.result.bytes,
+                links: seen.result.links.len(),
+                took_ms: seen.took.as_millis(),
+                change: seen.result.next_visit.map(|next| next.change.name()),
+                failure: failure.map(|failure| failure.kind.name()),
+                detail: failure.map(Failure::detail),
+            },
+        );
     }
 
     /// Writes a row of the table `event`.
     pub(super) fn recorded(&mut self, event: &Event) {
         let answer = if event.kind == "answer" { serde_json::from_str(&event.detail).ok() } else { None };
         let detail = answer.is_none().then_some(event.detail.as_str());
-        self.write(&RecordedEvent { event: &event.kind, at: event.at.0, detail, answer });
+        self.write(&event.kind, &RecordedEvent { event: &event.kind, at: event.at.0, detail, answer });
     }
 
     /// Writes that the crawl is held up, and why, or that it goes on.
     pub(super) fn held_up(&mut self, why: Option<&str>) {
-        self.write(&HeldUpEvent { event: if why.is_some() { "held up" } else { "goes on" }, detail: why });
+        self.write(
+            "held up",
+            &HeldUpEvent { event: if why.is_some() { "held up" } else { "goes on" }, detail: why },
+        );
     }
 
-    /// Writes the last event, and waits a moment until all are written.
-    pub(super) fn ended(mut self, stop: &str, fetches: u64, pages: u64) {
-        let until = Instant::now() + LAST_WAIT;
+    /// Writes the last event, and waits a moment until all are written. Returns what became of the events of a webhook.
+    pub(super) fn ended(mut self, stop: &str, fetches: u64, pages: u64) -> Option<WebhookReport> {
+        let until = Instant::now() + if self.webhook.is_some() { LAST_POST } else { LAST_WAIT };
+        if let Some(posted) = &self.webhook {
+            posted.end.store(true, Ordering::Relaxed);
+        }
         let last = EndEvent { event: "end", stop, fetches, pages };
-        while !self.write(&last) && Instant::now() < until {
-            self.missed = self.missed.saturating_sub(1);
+        while !self.write("end", &last) && Instant::now() < until {
+            self.forget_missed();
             thread::sleep(FLUSH_INTERVAL / 10);
         }
         drop(self.lines);
         let _ = self.written.recv_timeout(until.saturating_duration_since(Instant::now()));
+        self.webhook.map(PostedEvents::report)
     }
 
     /// Hands a line to the thread that writes it. Returns false if there was no room.
-    fn write(&mut self, event: &impl Serialize) -> bool {
+    fn write(&mut self, kind: &str, event: &impl Serialize) -> bool {
+        if !self.kinds.is_empty() && !self.kinds.iter().any(|wanted| wanted == kind) {
+            return true;
+        }
         if self.missed > 0 {
             let missed = MissedEvent { event: "missed", events: self.missed };
             if !self.send(&missed) {
-                self.missed += 1;
+                self.note_missed();
                 return false;
             }
             self.missed = 0;
         }
         let is_sent = self.send(event);
-        self.missed += u64::from(!is_sent);
+        if !is_sent {
+            self.note_missed();
+        }
         is_sent
     }
 
-    fn send(&self, event: &impl Serialize) -> bool {
+    fn note_missed(&mut self) {
+        self.missed += 1;
+        if let Some(posted) = &mut self.webhook {
+            posted.lost += 1;
+        }
+    }
+
+    /// The last event is tried again, and was not missed yet.
+    fn forget_missed(&mut self) {
+        self.missed = self.missed.saturating_sub(1);
+        if let Some(posted) = &mut self.webhook {
+            posted.lost = posted.lost.saturating_sub(1);
+        }
+    }
+
+    fn send(&mut self, event: &impl Serialize) -> bool {
         let Ok(json) = serde_json::to_string(event) else { return true };
         // Standard output may be a terminal. If the thread has ended, nobody reads.
-        !matches!(self.lines.try_send(escaped_json(&json).into_owned()), Err(TrySendError::Full(_)))
+        match self.lines.try_send(escaped_json(&json).into_owned()) {
+            Err(TrySendError::Full(_)) => false,
+            Ok(()) | Err(TrySendError::Disconnected(_)) => {
+                if let Some(posted) = &mut self.webhook {
+                    posted.sent += 1;
+                }
+                true
+            }
+        }
+    }
+}
+
+impl PostedEvents {
+    /// What has not been delivered by now never will.
+    fn report(self) -> WebhookReport {
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let undelivered = self.sent.saturating_sub(report.delivered);
+        WebhookReport { dropped: undelivered + self.lost, ..report }
     }
 }
 
@@ -268,5 +353,27 @@ mod tests {
         assert!(lines.iter().any(|line| line.starts_with(r#"{"event":"missed","events":"#)), "{lines:?}");
         assert!(lines.contains(&r#"{"event":"answer","at":7,"query":"q","row":{"a":1}}"#), "{lines:?}");
         assert_eq!(*lines.last().unwrap(), r#"{"event":"end","stop":"limit","fetches":3,"pages":2}"#);
+    }
+
+    #[test]
+    fn a_webhook_that_does_not_answer_does_not_hold_up_the_crawl() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let text = format!(
+            "[events]\nwebhook = \"http://{}/\"\nallow = \"loopback\"\nkinds = [\"command\"]\n",
+            silent.local_addr().unwrap()
+        );
+        let settings = crate::settings::RawSettings::parse(&text).unwrap();
+        let settings = settings.events.ready(&settings.fetch).unwrap().unwrap();
+        let webhook = Webhook::new(&settings, WebhookPace { batch: 1, ..WebhookPace::default() }).unwrap();
+        let mut events = Events::to_webhook(webhook, &settings, 2).unwrap();
+        let event = |kind: &str| Event { at: Timestamp(7), kind: kind.to_owned(), detail: String::new() };
+        for _ in 0..20 {
+            events.recorded(&event("command"));
+            events.recorded(&event("distilled"));
+        }
+        // All calls have returned, although the first batch has not been taken.
+        let report = events.ended("limit", 3, 2).unwrap();
+        assert_eq!((report.delivered, report.dropped), (0, 20), "only what was wanted: {report:?}");
+        drop(silent);
     }
 }

@@ -1,5 +1,6 @@
 //! `--metrics ADDR`: the figures of a running crawl for Prometheus, at `/metrics`; and `/health`.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use prometheus::{Counter, Gauge, IntCounterVec, Opts, Registry, TextEncoder};
+use porthole_types::AlarmKind;
+use prometheus::{Counter, Gauge, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -31,6 +33,8 @@ pub(super) struct CrawlFigures {
     pub(super) links: usize,
     /// Failures by kind.
     pub(super) failures: Vec<(&'static str, u64)>,
+    /// Alarms that have begun and not ended.
+    pub(super) alarms: BTreeSet<AlarmKind>,
 }
 
 /// Where the crawl leaves its figures and the server finds them.
@@ -122,6 +126,11 @@ fn text(figures: &CrawlFigures) -> prometheus::Result<String> {
         failures.with_label_values(&[kind]).inc_by(*number);
     }
     registry.register(Box::new(failures))?;
+    let alarms = IntGaugeVec::new(Opts::new("alarm", "1 while an alarm of this kind goes on."), &["kind"])?;
+    for kind in AlarmKind::ALL {
+        alarms.with_label_values(&[kind.name()]).set(i64::from(figures.alarms.contains(&kind)));
+    }
+    registry.register(Box::new(alarms))?;
     TextEncoder::new().encode_to_string(&registry.gather())
 }
 
@@ -137,6 +146,7 @@ mod tests {
             fetches: 3,
             harvest: 0.25,
             failures: vec![("dns", 1), ("robots", 2)],
+            alarms: BTreeSet::from([AlarmKind::Disk]),
             ..CrawlFigures::default()
         };
         let text = text(&figures).unwrap();
@@ -150,6 +160,8 @@ mod tests {
         );
         assert!(text.contains("\nporthole_harvest 0.25\n"), "{text}");
         assert!(text.contains("\nporthole_failures_total{kind=\"robots\"} 2\n"), "{text}");
+        assert!(text.contains("porthole_alarm{kind=\"disk\"} 1\n"), "{text}");
+        assert!(text.contains("porthole_alarm{kind=\"relevance\"} 0\n"), "{text}");
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::super::broaden;
 use super::watch::Watch;
+use super::webhook::WebhookReport;
 use crate::output;
 
 /// Message for a full disk.
@@ -35,6 +36,8 @@ pub(super) struct Summary {
     links: usize,
     sites: usize,
     seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook: Option<WebhookReport>,
 }
 
 impl Summary {
@@ -57,6 +60,7 @@ impl Summary {
             links: counts.links,
             sites: counts.sites,
             seconds: watch.seconds(),
+            webhook: watch.webhook.clone(),
         }
     }
 
@@ -86,7 +90,15 @@ impl Summary {
             ("sites".to_owned(), self.sites.to_string()),
             ("fetches per second".to_owned(), format!("{rate:.0}")),
         ]);
+        if let Some(webhook) = &self.webhook {
+            rows.push(("events posted to the webhook".to_owned(), webhook.delivered.to_string()));
+        }
         output::print_rows(&rows);
+        if let Some(webhook) = self.webhook.as_ref().filter(|webhook| webhook.dropped > 0) {
+            let events = output::count(usize::try_from(webhook.dropped).unwrap_or(usize::MAX), "event");
+            let why = if webhook.error.is_empty() { "it is too slow" } else { &webhook.error };
+            output::say(&format!("warning: {events} for the webhook dropped: {why}"));
+        }
         output::print(&format!("\n{}", self.in_words()));
     }
 
@@ -110,6 +122,7 @@ pub(super) fn explain_stagnation(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
     is_hard: bool,
+    may_propose: bool,
 ) -> anyhow::Result<()> {
     let census = broaden::census(reader)?;
     let mut fetched: Vec<(&TopicId, &TopicPages)> = census.iter().collect();
@@ -120,7 +133,7 @@ pub(super) fn explain_stagnation(
         output::print(&format!("  {pages:>6}  {:.2}  {}", broaden::mean(*found), tree.path(*topic)));
     }
     output::print("\nwhat may help:");
-    for advice in advice(tree, &census, is_hard) {
+    for advice in advice(tree, &census, is_hard, may_propose) {
         output::print(&format!("  {advice}"));
     }
     Ok(())
@@ -134,12 +147,12 @@ const RELATED: f64 = 0.05;
 
 /// What may help a crawl that finds nothing, the most promising first. Topics are named only if pages about them were
 /// fetched and are related to the good ones.
-fn advice(tree: &Taxonomy, census: &Census, is_hard: bool) -> Vec<String> {
+fn advice(tree: &Taxonomy, census: &Census, is_hard: bool, may_propose: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if is_hard {
         advice.push("`porthole crawl --strategy soft` continues with the links on all pages".to_owned());
     }
-    let mut proposed = broaden(tree, census);
+    let mut proposed = if may_propose { broaden(tree, census) } else { Vec::new() };
     proposed.retain(|proposal| broaden::mean(proposal.found) >= RELATED);
     proposed.sort_by(|a, b| b.found.relevance.total_cmp(&a.found.relevance).then(a.topic.cmp(&b.topic)));
     for proposal in &proposed {
@@ -167,11 +180,12 @@ mod tests {
         tree.mark(owls).unwrap();
         let pages = |pages, mean: f64| TopicPages { pages, relevance: mean * pages as f64 };
         let census = Census::from([(owls, pages(20, 0.9)), (crows, pages(60, 0.0)), (ducks, pages(30, 0.4))]);
-        let lines = advice(&tree, &census, false);
+        let lines = advice(&tree, &census, false, true);
         let marks: Vec<&String> = lines.iter().filter(|line| line.contains("topics mark")).collect();
         assert!(!marks.is_empty() && marks.iter().all(|line| !line.contains("Crows`")), "{lines:?}");
         assert!(!lines[0].contains("0.00"), "{lines:?}");
         assert!(lines.iter().all(|line| !line.contains("workspace")), "{lines:?}");
-        assert!(advice(&tree, &census, true)[0].contains("--strategy soft"));
+        assert!(advice(&tree, &census, true, true)[0].contains("--strategy soft"));
+        assert!(advice(&tree, &census, false, false).iter().all(|line| !line.contains("topics mark")));
     }
 }

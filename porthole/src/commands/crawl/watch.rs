@@ -1,6 +1,6 @@
 //! Observes a crawl: counts the results, shows progress, and checks the conditions that end it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,11 +9,13 @@ use std::{io, thread};
 
 use porthole_crawl::{Observer, Seen};
 use porthole_topic::Taxonomy;
-use porthole_types::{Event, Judgment, Outcome, TopicId};
+use porthole_types::{AlarmKind, AlarmNotice, Event, Judgment, Outcome, TopicId};
 use tokio::runtime::Builder;
 
+use super::broadening::Broadener;
 use super::events::{Events, outcome};
 use super::metrics::{Board, CrawlFigures};
+use super::webhook::WebhookReport;
 use crate::output::{self, Progress};
 
 /// Why the observer ends a crawl.
@@ -134,7 +136,9 @@ pub(super) struct Watch {
     pub(super) strategy: String,
     began: Instant,
     progress: Progress,
-    events: Option<Events>,
+    events: Vec<Events>,
+    /// What became of the events of a webhook, at the end.
+    pub(super) webhook: Option<WebhookReport>,
     board: Option<Board>,
     ends: EndConditions,
     pub(super) ended: Option<EndReason>,
@@ -151,9 +155,15 @@ pub(super) struct Watch {
     last: VecDeque<f64>,
     since_good: u64,
     failures: BTreeMap<&'static str, u64>,
+    /// Alarms that have begun and not ended.
+    alarms: BTreeSet<AlarmKind>,
     /// In a maintained crawl: visits by what they have shown.
     visits: BTreeMap<&'static str, u64>,
     shown: Instant,
+    /// Broadens the topic, if that is allowed and has not failed.
+    broadener: Option<Broadener>,
+    /// Whether it was asked to do so and has not answered.
+    is_broadening: bool,
     /// Workers that wait for good sites, these, and when that was said.
     waits_for: Option<(usize, usize, Instant)>,
 }
@@ -203,7 +213,7 @@ impl Watch {
         strategy: &str,
         pages: Option<u64>,
         ends: EndConditions,
-        events: Option<Events>,
+        events: Vec<Events>,
         board: Option<Board>,
     ) -> Self {
         Watch {
@@ -212,6 +222,7 @@ impl Watch {
             began: Instant::now(),
             progress: Progress::new("crawling", pages.unwrap_or(0)),
             events,
+            webhook: None,
             board,
             ends,
             ended: None,
@@ -225,8 +236,11 @@ impl Watch {
             last: VecDeque::with_capacity(WINDOW),
             since_good: 0,
             failures: BTreeMap::new(),
+            alarms: BTreeSet::new(),
             visits: BTreeMap::new(),
             shown: Instant::now(),
+            broadener: None,
+            is_broadening: false,
             waits_for: None,
         }
     }
@@ -271,9 +285,10 @@ impl Watch {
 
     /// Ends the progress bar and the events.
     pub(super) fn finish(&mut self, stop: &str) {
+        self.broadener = None;
         self.progress.finish();
-        if let Some(events) = self.events.take() {
-            events.ended(stop, self.fetches, self.pages);
+        for events in self.events.drain(..) {
+            self.webhook = events.ended(stop, self.fetches, self.pages).or(self.webhook.take());
         }
     }
 
@@ -339,6 +354,7 @@ impl Watch {
             sites: counts.sites,
             links: counts.links,
             failures: self.failures(),
+            alarms: self.alarms.clone(),
         };
         if let Some(mut board) = self.board.as_ref().and_then(|board| board.lock().ok()) {
             *board = figures;
@@ -346,10 +362,54 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// Lets the crawl broaden its topic.
+    pub(super) fn broaden_by(&mut self, broadener: Broadener) {
+        self.broadener = Some(broadener);
+    }
+
+    /// Asks for the topic to be broadened. Returns whether there is hope.
+    fn broaden(&mut self) -> bool {
+        let Some(broadener) = &self.broadener else { return false };
+        self.is_broadening = self.is_broadening || broadener.request();
+        self.is_broadening
+    }
+
+    /// The answer: an event, or `None` if no topic is proposed.
+    pub(super) fn broadened(&mut self, event: Option<&Event>) {
+        self.is_broadening = false;
+        match event {
+            Some(event) => {
+                self.since_good = 0;
+                self.progress.println(&event.detail);
+                self.recorded(event);
+            }
+            // A crawl that has stagnated would ask again and again.
+            None if self.ends.now(self.since_good) == Some(EndReason::Stagnated) => self.broadener = None,
+            None => {}
+        }
+    }
+
+    /// Shows the beginning or the end of an alarm. No page may come after it that would update the figures.
+    fn alarm(&mut self, notice: &AlarmNotice) {
+        match notice.begins {
+            true => self.alarms.insert(notice.kind),
+            false => self.alarms.remove(&notice.kind),
+        };
+        self.progress.println(&format!("alarm: {}", notice.detail()));
+        if notice.begins && notice.kind == AlarmKind::Relevance {
+            self.broaden();
+        }
+        if let Some(mut board) = self.board.as_ref().and_then(|board| board.lock().ok()) {
+            board.alarms.clone_from(&self.alarms);
+        }
+    }
+}
+
 impl Observer for Watch {
     fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
         self.count(&seen);
-        if let Some(events) = &mut self.events {
+        for events in &mut self.events {
             events.fetched(&seen, &self.tree);
         }
         self.show(&seen);
@@ -366,19 +426,25 @@ impl Observer for Watch {
             None => "the crawl continues".to_owned(),
         };
         self.progress.println(&message);
-        if let Some(events) = &mut self.events {
+        for events in &mut self.events {
             events.held_up(why);
         }
     }
 
     fn recorded(&mut self, event: &Event) {
-        if let Some(events) = &mut self.events {
+        for events in &mut self.events {
             events.recorded(event);
+        }
+        let notice = AlarmNotice::parse(&event.detail).filter(|_| event.kind == AlarmNotice::EVENT);
+        if let Some(notice) = notice {
+            self.alarm(&notice);
         }
     }
 
     fn waiting(&mut self) -> ControlFlow<()> {
-        self.ended = self.ended.or_else(|| self.ends.now(self.since_good));
+        let end = self.ended.or_else(|| self.ends.now(self.since_good));
+        let is_broadened = end == Some(EndReason::Stagnated) && self.broaden();
+        self.ended = end.filter(|_| !is_broadened);
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

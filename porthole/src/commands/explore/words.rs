@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use porthole_store::{ExampleState, StoreReader};
-use porthole_topic::{Pretrained, Statistics, TopicExample};
+use porthole_topic::TopicExample;
 use porthole_types::{TermId, TopicId};
 
+use crate::document_counts::DocumentCounts;
 use crate::output::misuse;
 use crate::workspace::{self, Workspace};
 
@@ -33,7 +34,7 @@ impl Distinctive {
                 statistics.add(TopicExample { topic: example.topic, counts });
             }
         })?;
-        let (own, mut others) = split(&statistics, topics);
+        let (own, mut others) = DocumentCounts::split(&statistics, topics);
         if own.documents == 0 {
             return Err(misuse(format!(
                 "{path} has no example with words; fetch missing pages with `porthole examples fetch`"
@@ -41,7 +42,7 @@ impl Distinctive {
         }
         if others.documents == 0 {
             // Without other topics, compare with the general taxonomy.
-            others = split(&Pretrained::general()?.statistics, &[]).1;
+            others = DocumentCounts::general()?;
         }
         Ok(Distinctive::between(&own, &others))
     }
@@ -71,31 +72,6 @@ impl Distinctive {
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         (found.iter().map(|(weight, _)| weight).sum(), found.into_iter().map(|(_, word)| word).collect())
     }
-}
-
-/// Number of documents, and the number that contain each term.
-#[derive(Default)]
-struct DocumentCounts {
-    documents: u32,
-    with: HashMap<TermId, u32>,
-}
-
-impl DocumentCounts {
-    fn of(&self, term: TermId) -> u32 {
-        self.with.get(&term).copied().unwrap_or(0)
-    }
-}
-
-fn split(statistics: &Statistics, topics: &[TopicId]) -> (DocumentCounts, DocumentCounts) {
-    let (mut own, mut others) = (DocumentCounts::default(), DocumentCounts::default());
-    for (id, topic) in statistics.topics() {
-        let side = if topics.contains(&id) { &mut own } else { &mut others };
-        side.documents += topic.documents;
-        for (term, seen) in topic.terms() {
-            *side.with.entry(term).or_default() += seen.documents;
-        }
-    }
-    (own, others)
 }
 
 /// Log odds ratio of a term between the topic and the others, in standard errors: a term of a few examples that occurs

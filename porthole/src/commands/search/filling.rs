@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 const BATCH: usize = 256;
 
 /// Adds all pages and links that are not in the index yet, from the archive.
-pub(super) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
+pub(crate) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
     let mut index = workspace.text_index().context("cannot write the full-text index; try --no-update")?;
     let behind = index.state()?.behind;
     // Links first: the anchor texts of a page are then added once, together with it.

@@ -69,7 +69,8 @@ impl StartRequest {
         let allows_local =
             Workspace::is_at(&folder) && Workspace::open(&folder)?.settings.fetch.loopback == Some(true);
         // With a topic for all pages, folders do not matter.
-        let is_one_topic = arguments.topic.is_some() || arguments.name.is_some();
+        let has_words = arguments.words.is_some();
+        let is_one_topic = arguments.topic.is_some() || arguments.name.is_some() || has_words;
         let mut left_out = 0;
         for list in lists {
             let found = bookmarked(&list, allows_local, is_one_topic)?;
@@ -80,12 +81,14 @@ impl StartRequest {
         if folders.is_empty() && !arguments.folder.is_empty() {
             return Err(misuse("--folder chooses folders of bookmarks, and there are none"));
         }
-        if pages.is_empty() && folders.is_empty() && !Workspace::is_at(&folder) {
+        if pages.is_empty() && folders.is_empty() && !has_words && !Workspace::is_at(&folder) {
             return Err(misuse(
-                "no pages given: run `porthole start URL…` or `porthole start bookmarks.html`",
+                "no pages given: run `porthole start URL…`, `porthole start bookmarks.html` or `porthole start --words \
+                 WORDS`",
             ));
         }
-        Ok(StartRequest { folder, pages, is_mixed, folders, left_out })
+        // Of pages that are found by words, each becomes an example for itself.
+        Ok(StartRequest { folder, pages, is_mixed: is_mixed && !has_words, folders, left_out })
     }
 }
 
@@ -107,7 +110,7 @@ fn folder_for(root: &Path, named: Option<PathBuf>, arguments: &cli::Start) -> an
         return Ok(root.to_owned());
     }
     let topic = arguments.topic.as_deref().and_then(|path| path.rsplit('/').next());
-    let name = arguments.name.as_deref().or(topic).unwrap_or(FOLDER);
+    let name = arguments.name.as_deref().or(topic).or(arguments.words.as_deref()).unwrap_or(FOLDER);
     let folder: String =
         name.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     let folder = folder.trim_matches('-');
@@ -208,6 +211,8 @@ mod tests {
         check(&["http://a.test/", "--name", "Snowy owls!"], "snowy-owls", 1);
         check(&["http://a.test/", "--topic", "/Science/Birds"], "birds", 1);
         check(&["http://a.test/", "-C", "there"], "there", 1);
+        check(&["--words", "barn owl nesting"], "barn-owl-nesting", 0);
+        check(&["--words", "barn owl nesting", "owls"], "owls", 0);
     }
 
     #[test]
