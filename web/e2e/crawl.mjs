@@ -54,9 +54,9 @@ export const scenarios = [
   ['marking the parent topic good changes the harvest', async (world) => {
     const { page, origin } = world;
     const before = await world.api('/w/birds/status');
-    await page.goto(`${origin}/w/birds/topics?topic=%2FScience`);
-    await page.getByRole('button', { name: 'mark good' }).first().click();
-    await page.getByText(/porthole -C birds topics mark/).first().waitFor();
+    await page.goto(`${origin}/w/birds/topics?topic=%2FScience%2FBiology`);
+    await page.getByRole('button', { name: 'mark good instead of Birds' }).click();
+    await page.getByText(/porthole -C birds topics mark \/Science\/Biology/).first().waitFor();
     await page.getByRole('treeitem', { selected: true }).getByText('good').waitFor();
     await page.waitForFunction(async (before) => (await (await fetch('/api/v1/w/birds/status')).json()).harvest > before + 0.005, before.harvest, { polling: 500 });
   }],

@@ -21,7 +21,8 @@ export const scenarios = [
     await world.post('/w/hostile/topics', { op: 'mark', path: '/Science/Biology/Birds' });
     await world.post('/w/hostile/examples', { op: 'move', topic: '/Science/Biology/Birds', urls: [HOSTILE] });
     await page.goto(`${origin}/w/hostile/setup`);
-    await page.getByRole('button', { name: 'Train', exact: true }).click();
+    await page.getByRole('button', { name: /^Train/ }).click();
+    await page.getByText(/Trained on [\d,]+ examples/).waitFor();
     await page.getByLabel(/stop after pages/).fill('2');
     await page.getByRole('button', { name: 'Start the crawl' }).click();
     await page.waitForURL('**/w/hostile/crawl');

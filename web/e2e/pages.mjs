@@ -85,8 +85,7 @@ export const scenarios = [
     const page = await world.open(context);
     for (const path of PAGES) {
       await page.goto(world.origin + path);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.locator('[aria-busy]').waitFor({ state: 'detached' });
+      await settle(page, path);
       const found = await page.evaluate(`(async () => { ${AXE}; const { violations } = await axe.run(document, { resultTypes: ['violations'] }); return violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 3).map((node) => node.html.slice(0, 160)) })); })()`);
       assert.deepEqual(found.filter(({ impact }) => ['serious', 'critical'].includes(impact)), [], path);
     }
@@ -97,10 +96,15 @@ export const scenarios = [
     const page = await world.open(context);
     for (const path of PAGES) {
       await page.goto(world.origin + path);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.locator('[aria-busy]').waitFor({ state: 'detached' });
+      await settle(page, path);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the window`);
     }
     await context.close();
   }],
 ];
+
+/** Waits until everything on the page is loaded. */
+async function settle(page, path) {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.waitForFunction(() => !document.querySelector('[aria-busy]')).catch(() => assert.fail(`${path} is still loading`));
+}

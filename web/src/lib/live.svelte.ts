@@ -8,6 +8,8 @@ export type Connection = 'connecting' | 'open' | 'lost';
 
 const CHUNK = 50_000;
 const KEPT_EVENTS = 200;
+/** Milliseconds after which a hidden tab closes its stream. */
+const HIDDEN_STREAM = 5000;
 const KEPT_COMMANDS = 20;
 
 export class LiveWorkspace {
@@ -24,6 +26,7 @@ export class LiveWorkspace {
   onDots: (() => void) | null = null;
 
   private source: EventSource | null = null;
+  private rest: ReturnType<typeof setTimeout> | undefined;
   private isClosed = false;
   private areDotsWatched = false;
   /** Dots arrived while others were being loaded. */
@@ -33,10 +36,13 @@ export class LiveWorkspace {
   constructor(readonly name: string) {
     void this.refresh();
     this.listen();
+    document.addEventListener('visibilitychange', this.onVisibility);
   }
 
   close() {
     this.isClosed = true;
+    clearTimeout(this.rest);
+    document.removeEventListener('visibilitychange', this.onVisibility);
     this.source?.close();
   }
 
@@ -59,6 +65,20 @@ export class LiveWorkspace {
     this.areDotsWatched = true;
     void this.loadDots();
   }
+
+  /** A browser has six connections to a server for all its tabs: a hidden tab gives its stream back. */
+  private onVisibility = () => {
+    clearTimeout(this.rest);
+    if (document.hidden) {
+      this.rest = setTimeout(() => {
+        this.source?.close();
+        this.source = null;
+      }, HIDDEN_STREAM);
+    } else if (!this.source) {
+      this.listen();
+      void this.refresh().then(() => this.loadDots());
+    }
+  };
 
   private listen() {
     const source = new EventSource(`/api/v1${of(this.name, 'events')}`);

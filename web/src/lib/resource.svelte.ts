@@ -7,8 +7,11 @@ export class Resource<T> {
   isLoading = $state(true);
   private turn = $state(0);
 
-  /** Must be created while a component is initialised: what `load` reads before its first `await` is tracked. */
-  constructor(load: (signal: AbortSignal) => Promise<T>) {
+  /**
+   * Must be created while a component is initialised: what `load` reads before its first `await` is tracked. With `every`,
+   * it is loaded again after so many milliseconds, unless it is still being loaded or nobody looks at the page.
+   */
+  constructor(load: (signal: AbortSignal) => Promise<T>, every = 0) {
     $effect(() => {
       void this.turn;
       const control = new AbortController();
@@ -18,6 +21,12 @@ export class Resource<T> {
         (error: ApiError) => this.settle(control, this.value, error),
       );
       return () => control.abort();
+    });
+    if (every) $effect(() => {
+      const timer = setInterval(() => {
+        if (!this.isLoading && !document.hidden) this.turn += 1;
+      }, every);
+      return () => clearInterval(timer);
     });
   }
 
