@@ -33,7 +33,7 @@ export const scenarios = [
   ['a prepared question is a form', async ({ page, origin }) => {
     await page.goto(`${origin}/w/birds/query`);
     await page.getByRole('button', { name: /specialty-sites/ }).click();
-    await page.getByText(/rows? in/).waitFor();
+    await page.getByRole('status').getByText(/rows? in/).waitFor();
     assert.match(page.url(), /name=specialty-sites/);
   }],
   ['teaching asks, answers go by keys, and the outcome is kept', async (world) => {

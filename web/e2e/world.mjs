@@ -20,7 +20,7 @@ export const BIRDS = [
 export const HOSTILE = 'http://www.hostile.example/';
 export const HOSTILE_TITLE = '<script>window.owned = 1</script><img src=x onerror="window.owned = 2">';
 /** A step that takes longer has failed. */
-export const PATIENCE = 30_000;
+export const PATIENCE = 120_000;
 
 export class World {
   static async create(program) {
