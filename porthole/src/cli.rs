@@ -32,7 +32,7 @@ pub(crate) use self::export::{
     ExportWarc, PageSelection,
 };
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
-pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
+pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Teach, Usefulness};
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::{
     Bench, BenchClassifier, BenchCritic, BenchDistiller, BenchStrategies, Compare, Critics, Figures, General,
@@ -106,6 +106,8 @@ pub(crate) enum CliCommand {
     /// Export pages, archives, links or topics for other programs
     #[command(subcommand)]
     Export(Export),
+    /// Answer questions about pages of which the critic is uncertain
+    Teach(Teach),
     /// Mark a page or site as useful or useless; pages become examples
     Mark(Mark),
     /// List, disable and enable sites

@@ -5,6 +5,7 @@ pub(crate) mod background;
 mod check;
 pub(crate) mod growing;
 pub(crate) mod pages;
+pub(crate) mod preview;
 mod report;
 mod untrained;
 

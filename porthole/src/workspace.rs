@@ -38,7 +38,7 @@ pub(crate) const TAXONOMY: &str = "taxonomy";
 
 /// Setting: ids of the taxonomy's topics that were removed, so that a new topic with such an id does not inherit their
 /// statistics.
-const REMOVED: &str = "taxonomy_removed";
+pub(crate) const REMOVED: &str = "taxonomy_removed";
 
 impl Workspace {
     /// Checks that a folder can become a workspace.

@@ -199,14 +199,14 @@ fn requests_go_to_the_counted_address_and_failures_try_the_next() {
 #[test]
 fn sites_are_counted_by_state_once_a_second() {
     let mut bench = Bench::new(2, 10);
-    let mut counts = |bench: &mut Bench| {
+    let counts = |bench: &mut Bench| {
         bench.network.report_sites(bench.now);
         bench.run();
-        let states = bench.outbox.drain(..).filter_map(|message| match message {
+        let mut states = bench.outbox.drain(..).filter_map(|message| match message {
             ToWriter::Sites(states) => Some((states.ready, states.resting, states.busy, states.given_up)),
             _ => None,
         });
-        states.last()
+        states.next_back()
     };
     assert_eq!(counts(&mut bench), Some((0, 0, 0, 0)));
     bench.offer(["a", "b", "c"].map(|host| work(&format!("http://{host}.test/"), 1.0)).into());

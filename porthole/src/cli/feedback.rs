@@ -1,4 +1,4 @@
-//! Arguments of `porthole mark` and `porthole sites`.
+//! Arguments of `porthole mark`, `porthole teach` and `porthole sites`.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -29,6 +29,16 @@ pub(crate) enum Usefulness {
     Useful,
     /// The page becomes an example of a topic that is not good
     Useless,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Teach {
+    /// Maximum number of questions
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) limit: u32,
+    /// Print the pages to ask about as JSON, and ask nothing
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -343,6 +343,13 @@ pub(crate) struct Train {
     /// Retune all parameters and print the cross-validation results
     #[arg(long)]
     pub(crate) cv: bool,
+    /// Train a critic beside the present one, and show what it would change
+    /// in the collection; changes nothing else
+    #[arg(long, conflicts_with_all = ["accept", "tables", "cv"])]
+    pub(crate) preview: bool,
+    /// Take over the critic of the last --preview
+    #[arg(long, conflicts_with_all = ["tables", "cv"])]
+    pub(crate) accept: bool,
     /// How the critic separates topics
     #[arg(long, value_enum)]
     pub(crate) shape: Option<ShapeWord>,

@@ -43,18 +43,41 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
         FeedbackKind::Hub => {
             check_known(&writer, &url).map(|()| MarkEffect::None("the critic is not trained on links"))?
         }
-        FeedbackKind::Page => FeedbackExample::new(&workspace, &writer, &url, useful)?
-            .teach(&mut writer, arguments.topic.as_deref())?,
+        FeedbackKind::Page => mark_page(&workspace, &mut writer, &url, useful, arguments.topic.as_deref())?,
     };
     let name = if kind == FeedbackKind::Site { url.authority() } else { url.as_str() };
-    let at = porthole_crawl::SystemClock.now();
-    writer.add_feedback(&[Feedback { name: name.to_owned(), kind, useful, at }])?;
+    if kind != FeedbackKind::Page {
+        add_feedback(&mut writer, name, kind, useful)?;
+    }
     let marked = Marked::of(name, kind, useful, &lesson);
     if arguments.json {
         return output::print_json(&marked);
     }
     marked.print();
     Ok(())
+}
+
+/// Marks a page: makes it an example and records the mark.
+pub(crate) fn mark_page(
+    workspace: &Workspace,
+    writer: &mut SqliteWorkspaceWriter,
+    url: &CanonicalUrl,
+    useful: bool,
+    topic: Option<&str>,
+) -> anyhow::Result<MarkEffect> {
+    let effect = FeedbackExample::new(workspace, writer, url, useful)?.teach(writer, topic)?;
+    add_feedback(writer, url.as_str(), FeedbackKind::Page, useful)?;
+    Ok(effect)
+}
+
+fn add_feedback(
+    writer: &mut SqliteWorkspaceWriter,
+    name: &str,
+    kind: FeedbackKind,
+    useful: bool,
+) -> anyhow::Result<()> {
+    let at = porthole_crawl::SystemClock.now();
+    Ok(writer.add_feedback(&[Feedback { name: name.to_owned(), kind, useful, at }])?)
 }
 
 fn check_site(writer: &SqliteWorkspaceWriter, url: &CanonicalUrl) -> anyhow::Result<()> {
@@ -79,7 +102,7 @@ fn unknown(url: &CanonicalUrl) -> anyhow::Error {
 }
 
 /// The effect of a mark on the training data.
-enum MarkEffect {
+pub(crate) enum MarkEffect {
     /// The page is now an example of this topic.
     Example(String),
     /// No effect, with the reason.

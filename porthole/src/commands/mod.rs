@@ -28,6 +28,7 @@ mod serve;
 mod sites;
 mod start;
 mod status;
+mod teach;
 mod top;
 mod topics;
 mod toward;
@@ -61,6 +62,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Search(arguments) => search::run(workspace, &arguments),
         CliCommand::Query(arguments) => query::run(workspace, &arguments).await,
         CliCommand::Export(arguments) => export::run(workspace, &arguments),
+        CliCommand::Teach(arguments) => teach::run(workspace, &arguments).await,
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
         CliCommand::Serve(arguments) => serve::run(workspace, &arguments).await,

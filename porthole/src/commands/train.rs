@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use porthole_crawl::Command;
+use porthole_store::{SqliteWorkspaceWriter, WorkspaceWriter};
 use porthole_topic::{BACKGROUND, ClassifierShape, FEATURES, ModelKind, TermCounting};
+
+use serde::Serialize;
 
 use crate::cli;
 use crate::languages::{self, ForeignLanguage};
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
+use crate::training::preview::{CollectionChanges, accept_candidate, train_candidate};
 use crate::training::{
     self, ChosenBy, ExampleCheck, MisjudgedExample, NodeFigures, Remedy, TrainedScope, TrainingReport,
     background,
@@ -25,9 +29,16 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
         fit_for_tables(&mut settings)?;
     }
     let mut store = workspace.writer()?;
+    if arguments.preview {
+        return preview(&workspace, &mut store, &settings, (raw.background(), arguments.json));
+    }
+    if arguments.accept {
+        return accept(&workspace, &mut store, &settings, raw.background());
+    }
     let spinner = Spinner::new("training");
     let mut train = || -> anyhow::Result<TrainingReport> {
-        let background = background::refresh(&workspace, &mut store, raw.background())?;
+        let crawl = store.reader();
+        let background = background::refresh(&workspace, &*crawl, &mut store, raw.background())?;
         let report = training::train_workspace(&mut store, &settings, arguments.cv)?;
         if arguments.tables {
             training::write_tables(&mut store)?;
@@ -51,6 +62,71 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     }
     workspace.tell_crawl(&Command::Refocus)?;
     Ok(())
+}
+
+/// Trains a candidate and shows what it would change.
+fn preview(
+    workspace: &Workspace,
+    store: &mut SqliteWorkspaceWriter,
+    settings: &TrainSettings,
+    (background, json): (usize, bool),
+) -> anyhow::Result<()> {
+    let spinner = Spinner::new("training a candidate and judging all pages");
+    let made = train_candidate(workspace, store, settings, background);
+    spinner.finish();
+    let (report, changes) = made?;
+    if json {
+        return output::print_json(&TrainingPreview { report: &report, changes: &changes });
+    }
+    print_changes(&changes);
+    warn_of_misjudged(&report.check);
+    output::print("\nnothing was changed; `porthole train --accept` takes this critic over");
+    Ok(())
+}
+
+/// Takes the candidate over, and tells a running crawl.
+fn accept(
+    workspace: &Workspace,
+    store: &mut SqliteWorkspaceWriter,
+    settings: &TrainSettings,
+    background: usize,
+) -> anyhow::Result<()> {
+    accept_candidate(workspace, store, settings, background)?;
+    output::print("the previewed critic is taken over; the next crawl judges stored pages again");
+    workspace.tell_crawl(&Command::Refocus)?;
+    Ok(())
+}
+
+/// A preview, for JSON.
+#[derive(Serialize)]
+struct TrainingPreview<'a> {
+    #[serde(flatten)]
+    report: &'a TrainingReport,
+    changes: &'a CollectionChanges,
+}
+
+fn print_changes(changes: &CollectionChanges) {
+    let CollectionChanges { pages, good_before, good_after, came, went, up, down } = changes;
+    let number = |number: &usize| output::grouped(&number.to_string());
+    output::print(&format!(
+        "of {}, {} would have R above one half instead of {}: {} more, {} fewer",
+        count(*pages, "page"),
+        number(good_after),
+        number(good_before),
+        number(came),
+        number(went)
+    ));
+    for (what, pages) in [("largest rises", up), ("largest falls", down)] {
+        if pages.is_empty() {
+            continue;
+        }
+        output::print(&format!("\n{what} (R before, after)"));
+        for page in pages {
+            let title = if page.title.is_empty() { &page.url } else { &page.title };
+            output::print(&format!("  {:.2}  {:.2}  {}", page.before, page.after, output::plain(title)));
+            output::print(&Paint::Faint.on(&format!("              {}", output::plain(&page.url))));
+        }
+    }
 }
 
 /// Rejects options of naive Bayes with a logistic critic, which has neither smoothing nor feature selection.

@@ -56,9 +56,11 @@ pub(crate) struct Background {
 }
 
 /// Updates the background examples from the crawl: at most `most`, and at most half as many as there are other
-/// examples, unless these are very few.
+/// examples, unless these are very few. The pages come from `crawl`, which may be another database than the one with the
+/// examples.
 pub(crate) fn refresh(
     workspace: &Workspace,
+    crawl: &dyn StoreReader,
     store: &mut dyn WorkspaceWriter,
     most: usize,
 ) -> anyhow::Result<Background> {
@@ -74,7 +76,7 @@ pub(crate) fn refresh(
     let mut documents = DocumentReader::new();
     let mut drawn = Vec::new();
     if most >= FEWEST {
-        drawn = draw(workspace, &*reader, (&old, &others), most, &mut documents)?;
+        drawn = draw(workspace, crawl, (&old, &others), most, &mut documents)?;
     }
     if drawn.len() < FEWEST {
         drawn.clear();

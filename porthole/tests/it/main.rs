@@ -21,6 +21,7 @@ mod requests;
 mod search;
 mod serve;
 mod start;
+mod teach;
 mod toward;
 mod upkeep;
 mod webhook;

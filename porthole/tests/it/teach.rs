@@ -1,0 +1,191 @@
+//! Teaching: questions about uncertain pages, a preview of what the answers change, and taking it over.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use porthole_store::{QueryLimits, SqliteReader, StoreReader};
+use porthole_types::{CanonicalUrl, ManualClock};
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+use crate::recording::record;
+use crate::start::{check, json};
+
+/// A topic whose pages have a fifth of their words from another one.
+const TOPIC: &str = "/Business/Mutual_Funds";
+
+/// A crawl of a synthetic web from three examples of a topic.
+struct Taught {
+    folder: TempDir,
+    /// URL to path of the topic.
+    topics: HashMap<String, String>,
+}
+
+impl Taught {
+    fn crawled(seed: u64, pages: u32) -> Taught {
+        let params = SynthParams {
+            seed,
+            pages,
+            site_pages: 10,
+            page_bytes: 1_000,
+            links: 12,
+            hub_links: 20,
+            islands: 0,
+            portals: 2,
+            flaky_hosts: 0.0,
+            stalling_hosts: 0.0,
+            refusing_hosts: 0.0,
+            growing: 0.0,
+            commingling: 0.2,
+            ..SynthParams::default()
+        };
+        let web = SyntheticWeb::new(params, Arc::new(ManualClock::default())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let topics = record(&web, &folder.path().join("web"));
+        let examples = web.examples(web.topic(TOPIC).unwrap(), 3, 1);
+        let examples: Vec<&str> = examples.iter().map(CanonicalUrl::as_str).collect();
+        let taught = Taught { folder, topics };
+        let rest = ["ws", "--name", "Mutual Funds", "--web", WEB, "--pages", "800"];
+        check(taught.path(), &[&["start"], &examples[..], &rest].concat(), 0, "");
+        taught
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn is_true(&self, url: &str) -> bool {
+        self.topics.get(url).is_some_and(|topic| topic == TOPIC)
+    }
+
+    fn reader(&self) -> SqliteReader {
+        SqliteReader::open(self.path().join("ws/porthole.db")).unwrap()
+    }
+
+    /// Pages about the topic among the hundred with the highest R. Examples and pages that were asked about do not count.
+    fn precision(&self, except: &HashSet<String>) -> usize {
+        let sql = "select url from crawl where state = 1 and copy_of is null order by relevance desc, oid limit 400";
+        let rows = self.reader().sql(sql, &QueryLimits::default()).unwrap().rows;
+        let urls = rows.iter().map(|row| row[0].text()).filter(|url| !except.contains(*url));
+        urls.take(100).filter(|url| self.is_true(url)).count()
+    }
+
+    fn examples(&self) -> HashSet<String> {
+        self.reader().examples(None).unwrap().into_iter().map(|example| example.url).collect()
+    }
+}
+
+const WEB: &str = "web/00000.warc.gz";
+
+/// Answers twenty questions by the true topics. Returns how many of the best hundred pages are about the topic, before and
+/// after.
+fn teach_twenty(seed: u64) -> (usize, usize) {
+    let taught = Taught::crawled(seed, 6_000);
+    let here = taught.path();
+    let questions = json(here, &["-C", "ws", "teach", "--limit", "20", "--json"]);
+    let urls: Vec<&str> =
+        questions.as_array().unwrap().iter().map(|page| page["url"].as_str().unwrap()).collect();
+    assert_eq!(urls.len(), 20, "{questions}");
+    let mut except = taught.examples();
+    except.extend(urls.iter().map(|&url| url.to_owned()));
+    let before = taught.precision(&except);
+    let yes = urls.iter().filter(|url| taught.is_true(url)).count();
+    for url in &urls {
+        let verdict = if taught.is_true(url) { "useful" } else { "useless" };
+        check(here, &["-C", "ws", "mark", url, verdict], 0, "marked");
+    }
+    check(here, &["-C", "ws", "train", "--preview"], 0, "nothing was changed");
+    check(here, &["-C", "ws", "train", "--accept"], 0, "taken over");
+    check(here, &["-C", "ws", "crawl", "--web", WEB, "--pages", "1"], 0, "");
+    let after = taught.precision(&except);
+    println!("seed {seed}: {before} before, {after} after; {yes} of 20 are about the topic");
+    (before, after)
+}
+
+#[test]
+fn twenty_answers_raise_the_precision_of_the_best_hundred() {
+    let (before, after) = teach_twenty(1);
+    assert!(after > before, "{before} before, {after} after");
+}
+
+/// The measurement behind it; takes minutes.
+#[test]
+#[ignore = "slow"]
+fn twenty_answers_help_in_four_of_five_webs() {
+    let better = (1..=5).map(teach_twenty).filter(|(before, after)| after > before).count();
+    assert!(better >= 4, "better in {better} of 5");
+}
+
+#[test]
+fn questions_are_about_unmarked_pages_of_many_sites_and_have_reasons() {
+    let taught = Taught::crawled(1, 1_000);
+    let here = taught.path();
+    let questions = json(here, &["-C", "ws", "teach", "--json"]);
+    let questions = questions.as_array().unwrap();
+    assert!((10..=20).contains(&questions.len()), "{}", questions.len());
+    let examples = taught.examples();
+    let mut sites: HashMap<&str, usize> = HashMap::new();
+    for question in questions {
+        let url = question["url"].as_str().unwrap();
+        assert!(!examples.contains(url), "{url} is an example");
+        *sites.entry(url.split('/').nth(2).unwrap()).or_default() += 1;
+        assert!(!question["snippet"].as_str().unwrap().is_empty(), "{question}");
+        assert!(question["about"].as_str().unwrap().ends_with("Mutual Funds"), "{question}");
+    }
+    assert!(sites.values().all(|&pages| pages <= 2), "{sites:?}");
+    // An uncertain page first, and one that is judged relevant next.
+    let relevance = |question: &Json| question["relevance"].as_f64().unwrap();
+    assert!((relevance(&questions[0]) - 0.5).abs() < 0.25, "{questions:?}");
+    assert!(relevance(&questions[1]) > 0.9, "{questions:?}");
+    assert!(questions.iter().any(|question| !question["for"].as_array().unwrap().is_empty()));
+    // Once answered, a page is not asked about again.
+    let first = questions[0]["url"].as_str().unwrap();
+    check(here, &["-C", "ws", "mark", first, "useless"], 0, "");
+    let again = json(here, &["-C", "ws", "teach", "--json"]);
+    assert!(again.as_array().unwrap().iter().all(|question| question["url"] != first), "{again}");
+}
+
+#[test]
+fn a_preview_changes_nothing_and_is_refused_when_it_is_out_of_date() {
+    let taught = Taught::crawled(1, 1_000);
+    let here = taught.path();
+    check(here, &["-C", "ws", "train", "--accept"], 4, "run `porthole train --preview` first");
+    let tables = || {
+        let reader = taught.reader();
+        let models = reader.model("critic").unwrap().map(|model| (model.bytes, model.made));
+        let sql = "select oid, relevance from crawl order by rowid";
+        let judged = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
+        (reader.topics().unwrap(), reader.examples(None).unwrap(), models, format!("{judged:?}"))
+    };
+    let questions = json(here, &["-C", "ws", "teach", "--limit", "6", "--json"]);
+    for question in questions.as_array().unwrap() {
+        check(here, &["-C", "ws", "mark", question["url"].as_str().unwrap(), "useless"], 0, "");
+    }
+    let before = tables();
+    let preview = json(here, &["-C", "ws", "train", "--preview", "--json"]);
+    assert!(tables() == before, "a preview must not change anything");
+    let changes = &preview["changes"];
+    let number = |name: &str| changes[name].as_i64().unwrap();
+    assert_eq!(number("good_after") - number("good_before"), number("came") - number("went"), "{changes}");
+    assert!(number("pages") > 500, "{changes}");
+    let one =
+        changes["up"].as_array().unwrap().iter().chain(changes["down"].as_array().unwrap()).next().unwrap();
+    // An example that was marked since makes the candidate out of date.
+    let more = json(here, &["-C", "ws", "teach", "--limit", "1", "--json"]);
+    let more = more[0]["url"].as_str().unwrap();
+    check(here, &["-C", "ws", "mark", more, "useful"], 0, "");
+    check(here, &["-C", "ws", "train", "--accept"], 4, "have changed since the preview");
+    let preview = json(here, &["-C", "ws", "train", "--preview", "--json"]);
+    check(here, &["-C", "ws", "train", "--accept"], 0, "taken over");
+    check(here, &["-C", "ws", "train", "--accept"], 4, "run `porthole train --preview` first");
+    // What was shown is what comes, page by page.
+    check(here, &["-C", "ws", "crawl", "--web", WEB, "--pages", "1"], 0, "");
+    for page in preview["changes"]["up"].as_array().unwrap() {
+        let url = page["url"].as_str().unwrap();
+        let now = json(here, &["-C", "ws", "explain", url, "--json"])["relevance"].as_f64().unwrap();
+        assert!((now - page["after"].as_f64().unwrap()).abs() < 1e-3, "{page}: {now}");
+    }
+    assert!(one["before"].is_f64() && one["after"].is_f64(), "{one}");
+}
