@@ -23,6 +23,7 @@ test: toolchain warcio web
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
 	WARCIO="$$(ls $(CURDIR)/$(VENV)/bin/warcio 2>/dev/null)" $(CARGO) test --workspace --locked
+	$(MAKE) e2e
 
 bench: toolchain
 	$(CARGO) bench -p porthole-page
@@ -62,6 +63,17 @@ web/dist/index.html: $(WEB_SOURCES)
 		(cd web && npm ci && npm run build) && touch porthole-serve/build.rs; \
 	else \
 		echo "npm is missing: porthole is built without the dashboard's pages (apt-get install npm)"; \
+	fi
+
+# The dashboard in a real browser, on crawls of a synthetic web over loopback. Where there is no browser and none can be
+# installed, it says so, and nothing fails.
+.PHONY: e2e
+e2e: toolchain web
+	@command -v chromium >/dev/null || { apt-get update --quiet=2 && apt-get install --quiet=2 --yes chromium >/dev/null; } || true
+	@if command -v npm >/dev/null && command -v chromium >/dev/null; then \
+		$(CARGO) build --quiet -p porthole --locked && cd web && npm test && PORTHOLE=$(CURDIR)/target/debug/porthole npm run e2e; \
+	else \
+		echo "**** BROWSER TESTS SKIPPED: they need npm and chromium (apt-get install npm chromium) ****"; \
 	fi
 
 .PHONY: toolchain warcio
