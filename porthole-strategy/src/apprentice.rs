@@ -1,7 +1,7 @@
 //! The apprentice of A: it observes which links led to which pages, and learns to predict a link's relevance from the
 //! text around it.
 //!
-//! A fetched page is kept as a [`PageContext`] as long as links of it wait. When the target of a link is fetched, link
+//! A fetched page is kept as a `PageContext` as long as links of it wait. When the target of a link is fetched, link
 //! and outcome become a training instance; so does a link to a page that was fetched before. At first, priorities are
 //! those of soft focus. After a number of pages the apprentice is trained and rescores all waiting links, and this is
 //! repeated as the crawl grows (A 3.7). With lessons of an earlier crawl it starts trained (A 3.5).

@@ -148,7 +148,7 @@ impl<'a> File<'a> {
                 return entries;
             }
         }
-        if self.root.is_none() {
+        if self.root.is_none() && entries.dictionary.is_none() {
             entries.dictionary = self.stray_encryption(starts);
         }
         entries

@@ -174,6 +174,8 @@ fn bad_encryption_dictionaries_lock_a_file() {
         let pdf = pdf.object(8, &format!("<</Filter/Standard{entries}>>"));
         assert_locked(&read(&pdf.trailer("/Root 1 0 R/Encrypt 8 0 R")), &entries);
     }
+    let rootless = Pdf::one_page("").stream(4, "", b"/F 9 Tf (x) Tj").object(5, pdf_hostile::FONT);
+    assert_locked(&read(&rootless.trailer("/Encrypt 8 0 R")), "a trailer without a root");
     for entry in ["8 0 R", "3 0 R", "(x)", "[8 0 R]", "true"] {
         let pdf = Pdf::one_page("").stream(4, "", b"/F 9 Tf (x) Tj").object(5, pdf_hostile::FONT);
         assert_locked(&read(&pdf.trailer(&format!("/Root 1 0 R/Encrypt {entry}"))), entry);
