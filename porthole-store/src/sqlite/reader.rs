@@ -76,12 +76,12 @@ impl SqliteReader {
 
     /// Searches the full-text index; `None` if there is none yet.
     pub fn search(&self, request: &SearchRequest) -> Result<Option<SearchAnswer>> {
-        self.with_text_index()?.map(|db| search::answer(&db, request)).transpose()
+        self.with_text_index(|db| search::answer(db, request))
     }
 
     /// How far the full-text index is; `None` if there is none yet.
     pub fn index_state(&self) -> Result<Option<IndexState>> {
-        self.with_text_index()?.map(|db| text_index::state(&db, &db, "readers.")).transpose()
+        self.with_text_index(|db| text_index::state(db, db, "readers."))
     }
 
     /// A connection for queries, with the full-text index if there is one.
@@ -91,15 +91,23 @@ impl SqliteReader {
         Ok(db)
     }
 
-    /// A connection with the full-text index.
-    fn with_text_index(&self) -> Result<Option<Connection>> {
-        let db = open::reader(self.path())?;
+    /// Asks a connection with the full-text index; `None` if there is no index.
+    fn with_text_index<T>(&self, ask: impl FnOnce(&Connection) -> Result<T>) -> Result<Option<T>> {
+        // An idle connection knows the schema already.
+        let db = self.pool.get()?;
         if !lookup::attach_existing(&db, self.path()) {
             return Ok(None);
         }
         let sql = "select 1 from readers.sqlite_schema where name = 'page_text'";
-        let has_index = db.prepare(sql)?.exists([])?;
-        Ok(has_index.then_some(db))
+        let answer = match db.prepare(sql)?.exists([])? {
+            true => ask(&db).map(Some),
+            false => Ok(None),
+        };
+        db.flush_prepared_statement_cache();
+        if db.execute("detach database readers", []).is_err() {
+            db.discard();
+        }
+        answer
     }
 
     /// A connection with the indexes on large tables.

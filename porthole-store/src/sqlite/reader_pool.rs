@@ -48,6 +48,13 @@ pub(super) struct PooledReader {
     pool: ReaderPool,
 }
 
+impl PooledReader {
+    /// Closes the connection, so that nobody uses it again.
+    pub(super) fn discard(mut self) {
+        self.db = None;
+    }
+}
+
 impl Deref for PooledReader {
     type Target = Connection;
 

@@ -3,6 +3,9 @@
 //! The score of a page is `(T + A) (1 + R + S)`: T is the BM25 of its title and text, where a word in the title counts
 //! [`TITLE`] times, A [`ANCHORS`] times that of the anchor texts of the links to it, R [`RELEVANCE`] times its relevance,
 //! and S [`AUTHORITY`] times the square root of its authority score as a share of the highest one.
+//!
+//! BM25 gives no weight to a word that is on more than half of the pages, but FTS5 reads its whole list to find that out.
+//! Titles and texts are therefore searched without such words; then those that are shown are checked for them.
 
 use std::collections::BTreeMap;
 
@@ -33,12 +36,38 @@ pub(super) fn answer(db: &Connection, request: &SearchRequest) -> Result<SearchA
     if phrases.is_empty() {
         return Ok(SearchAnswer { index, ..SearchAnswer::default() });
     }
-    let pages = found(db, request, &phrases.join(" AND "))?;
+    let query = SearchQuery::of(db, &phrases)?;
+    let pages = found(db, request, &query)?;
     if !pages.is_empty() || phrases.len() == 1 {
         return Ok(SearchAnswer { pages, has_some_words_only: false, index });
     }
-    let pages = found(db, request, &phrases.join(" OR "))?;
+    let pages = found(db, request, &SearchQuery::plain(phrases.join(" OR ")))?;
     Ok(SearchAnswer { has_some_words_only: !pages.is_empty(), pages, index })
+}
+
+/// A query in the syntax of FTS5.
+struct SearchQuery {
+    all: String,
+    /// The query without common words, and these words, which have to be in a text as well. `None` if there are none.
+    split: Option<(String, String)>,
+}
+
+impl SearchQuery {
+    fn plain(all: String) -> SearchQuery {
+        SearchQuery { all, split: None }
+    }
+
+    /// All of the phrases. Words that are on more than half of the pages are common, unless all are.
+    fn of(db: &Connection, phrases: &[String]) -> Result<SearchQuery> {
+        let (mut common, mut others) = (Vec::new(), Vec::new());
+        for phrase in phrases {
+            let is_common = text_index::is_common(db, "readers.", phrase)?;
+            if is_common { &mut common } else { &mut others }.push(phrase.as_str());
+        }
+        let is_split = !common.is_empty() && !others.is_empty();
+        let split = is_split.then(|| (others.join(" AND "), common.join(" AND ")));
+        Ok(SearchQuery { all: phrases.join(" AND "), split })
+    }
 }
 
 /// A word or phrase in the syntax of FTS5, in which everything between quotes is text; `None` if there is nothing to find.
@@ -48,32 +77,88 @@ fn quoted(word: &str) -> Option<String> {
     has_text.then(|| format!("\"{}\"", spaced(&word).replace('"', "\"\"")))
 }
 
-/// The best pages for a query in the syntax of FTS5.
-fn found(db: &Connection, request: &SearchRequest, query: &str) -> Result<Vec<FoundPage>> {
-    // By row: the scores of the text and of the anchor texts.
-    let mut scores: BTreeMap<i64, f64> = BTreeMap::new();
+/// The best pages for a query.
+fn found(db: &Connection, request: &SearchRequest, query: &SearchQuery) -> Result<Vec<FoundPage>> {
+    let (telling, common) = match &query.split {
+        Some((others, common)) => (others, Some(common.as_str())),
+        None => (&query.all, None),
+    };
     let text = format!("bm25(page_text, {TITLE:.1}, 1.0)");
-    for (table, rank, weight) in
-        [("page_text", text.as_str(), 1.0), ("page_anchor", "bm25(page_anchor)", ANCHORS)]
-    {
-        for (row, score) in candidates(db, request, query, (table, rank))? {
-            *scores.entry(row).or_default() += weight * score;
-        }
+    let by_text = candidates(db, request, telling, ("page_text", &text))?;
+    let has_more = by_text.len() >= CANDIDATES.max(request.limit);
+    let mut words: BTreeMap<i64, WordMatch> = BTreeMap::new();
+    for (row, score) in by_text {
+        words.entry(row).or_default().text = score;
     }
-    let highest: f64 =
-        db.query_row("select max(score) from auth", [], |row| row.get::<_, Option<f64>>(0))?.unwrap_or(0.0);
-    let mut pages = Vec::with_capacity(scores.len());
-    for (row, score) in scores {
-        if let Some(page) = page(db, row, score, highest)? {
-            pages.push((row, page));
-        }
+    for (row, score) in candidates(db, request, &query.all, ("page_anchor", "bm25(page_anchor)"))? {
+        words.entry(row).or_default().anchors = ANCHORS * score;
     }
-    pages.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
-    pages.truncate(request.limit);
+    let mut pages = best(db, words, common, request.limit)?;
+    if common.is_some() && pages.len() < request.limit && has_more {
+        // Too many pages have the other words without the common ones.
+        return found(db, request, &SearchQuery::plain(query.all.clone()));
+    }
     for (row, page) in &mut pages {
-        page.snippet = snippet(db, *row, query)?;
+        // The words that tell most, not those that are everywhere.
+        page.snippet = snippet(db, *row, telling)?;
     }
     Ok(pages.into_iter().map(|(_, page)| page).collect())
+}
+
+/// Scores of the words in title and text, and in anchor texts; 0 if these do not match.
+#[derive(Clone, Copy, Default)]
+struct WordMatch {
+    text: f64,
+    anchors: f64,
+}
+
+impl WordMatch {
+    fn score(self) -> f64 {
+        self.text + self.anchors
+    }
+}
+
+/// The pages with the best scores. They are read in the order of the scores of their words, until no other can be among
+/// them even with the highest relevance and authority. A text without the common words does not match.
+fn best(
+    db: &Connection,
+    words: BTreeMap<i64, WordMatch>,
+    common: Option<&str>,
+    limit: usize,
+) -> Result<Vec<(i64, FoundPage)>> {
+    const MOST: f64 = 1.0 + RELEVANCE + AUTHORITY;
+    let highest: f64 =
+        db.query_row("select max(score) from auth", [], |row| row.get::<_, Option<f64>>(0))?.unwrap_or(0.0);
+    let mut has_common =
+        db.prepare_cached("select 1 from readers.page_text where page_text match ?1 and rowid = ?2")?;
+    let mut ordered: Vec<(i64, WordMatch)> = words.into_iter().collect();
+    ordered.sort_by(|a, b| b.1.score().total_cmp(&a.1.score()).then(a.0.cmp(&b.0)));
+    let mut pages: Vec<(i64, FoundPage)> = Vec::new();
+    for (row, mut matched) in ordered {
+        let last = if pages.len() == limit { pages.last().map(|(_, last)| last.score) } else { None };
+        let is_beaten = |score: f64| last.is_some_and(|last| score < last);
+        if is_beaten(matched.score() * MOST) {
+            break;
+        }
+        let Some(mut page) = page(db, row, matched.score(), highest)? else { continue };
+        if is_beaten(page.score) {
+            continue;
+        }
+        if let Some(common) = common.filter(|_| matched.text > 0.0)
+            && !has_common.exists(rusqlite::params![common, row])?
+        {
+            page.score *= matched.anchors / matched.score();
+            matched.text = 0.0;
+        }
+        if matched.score() <= 0.0 {
+            continue;
+        }
+        let order = |other: &(i64, FoundPage)| page.score.total_cmp(&other.1.score).then(other.0.cmp(&row));
+        let place = pages.partition_point(|other| order(other).is_lt());
+        pages.insert(place, (row, page));
+        pages.truncate(limit);
+    }
+    Ok(pages)
 }
 
 /// The best rows of one table of the index that the filters let through, with positive scores.
@@ -146,7 +231,7 @@ fn page(db: &Connection, row: i64, words: f64, highest: f64) -> Result<Option<Fo
     Ok(found.optional()?)
 }
 
-/// The part of a page's text with most words of the query; its beginning if the words are only in anchor texts.
+/// The part of a page's text with most words of a query; its beginning if the words are only in anchor texts.
 fn snippet(db: &Connection, row: i64, query: &str) -> Result<String> {
     let mut read = db.prepare_cached(
         "select snippet(page_text, 1, ?3, ?4, '…', ?5) from readers.page_text where page_text match ?1 and rowid = ?2",

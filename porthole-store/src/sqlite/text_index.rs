@@ -23,16 +23,23 @@ const MOST_ANCHORS: i64 = 40;
 /// How long to wait for another process that writes the index.
 const BUSY: Duration = Duration::from_secs(60);
 
+/// The common words are found again when the number of pages has grown by this share.
+const GROWTH: f64 = 0.25;
+
 /// `anchor` has every anchor text once for each target with the number of links; it is what `page_anchor` is made from.
 /// `text_page` has the indexed pages. `text_cursor` has the last row of `fetch` (`pages`) and `edge` (`anchors`) that was
-/// read, with a value that tells whether it still is that row.
+/// read, with a value that tells whether it still is that row. `text_count` has the number of `text_page`'s rows, of those
+/// without a text, and of the rows when `common_word` was filled: the words that are on more than half of the pages. Its
+/// rows are stems, and it is an FTS5 table so that a word is found by its stem.
 const SCHEMA: &str = "
     create virtual table if not exists page_text using fts5(title, body, tokenize = 'porter unicode61 remove_diacritics 2');
     create virtual table if not exists page_anchor using fts5(anchors, content = '', contentless_delete = 1,
         tokenize = 'porter unicode61 remove_diacritics 2');
     create table if not exists text_page(row integer primary key, seq integer not null, has_text integer not null);
     create table if not exists anchor(row integer, text text, links integer not null, primary key (row, text)) without rowid;
-    create table if not exists text_cursor(name text primary key, position integer not null, mark integer not null);";
+    create table if not exists text_cursor(name text primary key, position integer not null, mark integer not null);
+    create table if not exists text_count(name text primary key, number integer not null);
+    create virtual table if not exists common_word using fts5(word, tokenize = 'porter unicode61 remove_diacritics 2');";
 
 /// Fills the full-text index of a crawl.
 #[derive(Debug)]
@@ -63,8 +70,12 @@ impl TextIndex {
         if !belongs(&db, &tx)? {
             tx.execute_batch(
                 "delete from page_text; insert into page_anchor(page_anchor) values ('delete-all');
-                 delete from text_page; delete from anchor; delete from text_cursor;",
+                 delete from text_page; delete from anchor; delete from text_cursor;
+                 delete from text_count; delete from common_word;",
             )?;
+        }
+        if number(&tx, "", PAGES)?.is_none() {
+            count_pages(&tx)?;
         }
         tx.commit()?;
         Ok(TextIndex { db, index })
@@ -118,6 +129,27 @@ impl TextIndex {
         Ok(tx.commit()?)
     }
 
+    /// Finds the words that are on more than half of the pages, if there are many more pages than at the last time. To be
+    /// called after pages were added.
+    pub fn find_common_words(&mut self) -> Result<()> {
+        let pages = number(&self.index, "", PAGES)?.unwrap_or(0);
+        let before = number(&self.index, "", COMMON_OF)?.unwrap_or(0);
+        if pages as f64 <= before as f64 * (1.0 + GROWTH) {
+            return Ok(());
+        }
+        let sql =
+            "create virtual table if not exists temp.vocabulary using fts5vocab('main', 'page_text', 'row')";
+        self.index.execute_batch(sql)?;
+        let tx = self.index.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        tx.execute("delete from common_word", [])?;
+        tx.execute(
+            "insert into common_word(word) select term from temp.vocabulary where doc > ?1 / 2",
+            [pages],
+        )?;
+        set_number(&tx, COMMON_OF, pages)?;
+        Ok(tx.commit()?)
+    }
+
     /// Adds the anchor texts of the next links. Returns the number of links that were read: 0 at the end.
     pub fn add_anchors(&mut self) -> Result<u64> {
         let after = cursor(&self.index, "", "anchors")?.map_or(0, |(position, _)| position);
@@ -163,18 +195,69 @@ impl TextIndex {
 
 /// How far the index in a schema is.
 pub(super) fn state(db: &Connection, index: &Connection, schema: &str) -> Result<IndexState> {
-    let number = |db: &Connection, sql: &str| -> Result<u64> {
+    let single = |db: &Connection, sql: &str| -> Result<u64> {
         Ok(db.query_row(sql, [], |row| row.get::<_, i64>(0))?.cast_unsigned())
+    };
+    // An index that an earlier version made has no counts until it is filled again.
+    let counted = |name: &str, filter: &str| -> Result<u64> {
+        match has_counts(index, schema)?.then(|| number(index, schema, name)).transpose()?.flatten() {
+            Some(number) => Ok(number.cast_unsigned()),
+            None => single(index, &format!("select count(*) from {schema}text_page{filter}")),
+        }
     };
     let position =
         |name: &str| -> Result<Option<i64>> { Ok(cursor(index, schema, name)?.map(|found| found.0)) };
     let (pages, links) = (position("pages")?.unwrap_or(-1), position("anchors")?.unwrap_or(0));
     Ok(IndexState {
-        indexed: number(index, &format!("select count(*) from {schema}text_page"))?,
-        without_text: number(index, &format!("select count(*) from {schema}text_page where not has_text"))?,
-        behind: number(db, &format!("select count(*) from fetch where seq > {pages}"))?,
-        links_behind: number(db, &format!("select coalesce(max(rowid), 0) - {links} from edge"))?,
+        indexed: counted(PAGES, "")?,
+        without_text: counted(WITHOUT_TEXT, " where not has_text")?,
+        behind: single(db, &format!("select count(*) from fetch where seq > {pages}"))?,
+        links_behind: single(db, &format!("select coalesce(max(rowid), 0) - {links} from edge"))?,
     })
+}
+
+/// Whether a word is on more than half of the pages, or was when these words were found last.
+pub(super) fn is_common(index: &Connection, schema: &str, phrase: &str) -> Result<bool> {
+    let sql = format!("select 1 from {schema}common_word where common_word match ?1");
+    Ok(has_counts(index, schema)? && index.prepare_cached(&sql)?.exists([phrase])?)
+}
+
+/// Rows of `text_count`.
+const PAGES: &str = "pages";
+const WITHOUT_TEXT: &str = "without_text";
+const COMMON_OF: &str = "common_of";
+
+/// Whether the index has the tables with counts and common words.
+fn has_counts(index: &Connection, schema: &str) -> Result<bool> {
+    let sql = format!("select 1 from {schema}sqlite_schema where name = 'common_word'");
+    Ok(index.prepare_cached(&sql)?.exists([])?)
+}
+
+fn number(index: &Connection, schema: &str, name: &str) -> Result<Option<i64>> {
+    let sql = format!("select number from {schema}text_count where name = ?1");
+    Ok(index.prepare_cached(&sql)?.query_row([name], |row| row.get(0)).optional()?)
+}
+
+fn set_number(tx: &Transaction<'_>, name: &str, number: i64) -> Result<()> {
+    let sql = "insert or replace into text_count(name, number) values (?1, ?2)";
+    tx.prepare_cached(sql)?.execute(params![name, number])?;
+    Ok(())
+}
+
+fn count_pages(tx: &Transaction<'_>) -> Result<()> {
+    for (name, filter) in [(PAGES, ""), (WITHOUT_TEXT, " where not has_text")] {
+        let sql = format!("select count(*) from text_page{filter}");
+        set_number(tx, name, tx.query_row(&sql, [], |row| row.get(0))?)?;
+    }
+    Ok(())
+}
+
+fn change_number(tx: &Transaction<'_>, name: &str, by: i64) -> Result<()> {
+    if by != 0 {
+        let sql = "update text_count set number = number + ?2 where name = ?1";
+        tx.prepare_cached(sql)?.execute(params![name, by])?;
+    }
+    Ok(())
 }
 
 /// A text in which the characters of Chinese, Japanese and Korean are words of their own: separated by spaces without
@@ -232,9 +315,14 @@ fn add_page(tx: &Transaction<'_>, page: &PageToIndex, text: Option<&str>) -> Res
         spaced(&title),
         spaced(&body)
     ])?;
+    let had_text: Option<bool> = tx
+        .prepare_cached("select has_text from text_page where row = ?1")?
+        .query_row([page.row], |row| row.get(0))
+        .optional()?;
     tx.prepare_cached("insert or replace into text_page(row, seq, has_text) values (?1, ?2, ?3)")?
         .execute(params![page.row, page.seq.cast_signed(), text.is_some()])?;
-    Ok(())
+    change_number(tx, PAGES, i64::from(had_text.is_none()))?;
+    change_number(tx, WITHOUT_TEXT, i64::from(text.is_none()) - i64::from(had_text == Some(false)))
 }
 
 /// Indexes the anchor texts of the links to a page, the frequent ones several times.

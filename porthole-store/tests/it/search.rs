@@ -19,6 +19,7 @@ fn fill(place: &Place, texts: &[(u64, &str)]) {
         let texts: Vec<Option<String>> = batch.pages.iter().map(|page| text(&page.url)).collect();
         index.add_pages(&batch, &texts).unwrap();
     }
+    index.find_common_words().unwrap();
 }
 
 fn titled(number: u64, title: &str, relevance: f64, links: Vec<LinkRow>) -> PageResult {
@@ -158,6 +159,52 @@ fn relevance_and_authority_decide_between_equal_texts() {
     let words = |page: &FoundPage| page.score / (1.0 + 0.3 * page.relevance + 0.3 * page.authority.sqrt());
     assert!((words(&pages[0]) - words(&pages[1])).abs() < 1e-9);
     assert!((pages[1].authority - 0.02).abs() < 1e-9);
+}
+
+#[test]
+fn words_that_are_on_most_pages_are_still_required() {
+    const PAGES: u64 = 300;
+    let place = Place::new();
+    let mut store = place.open();
+    let urls: Vec<_> = (0..PAGES).map(|number| new_url(number, 0.5, 0.5)).collect();
+    store.add(&urls).unwrap();
+    let pages: Vec<PageResult> = (0..PAGES).map(|number| titled(number, "Page", 0.5, Vec::new())).collect();
+    commit(&mut store, &pages);
+    // Every page has one of: owls in a short text; owls and the common word in a long one; the common word.
+    let text = |number: u64| match number {
+        0..140 => "owl".to_owned(),
+        140..145 => format!("owl common {}", "filler ".repeat(200)),
+        _ => format!("common nests {number}"),
+    };
+    let texts: Vec<String> = (0..PAGES).map(text).collect();
+    let texts: Vec<(u64, &str)> =
+        texts.iter().enumerate().map(|(number, text)| (number as u64, text.as_str())).collect();
+    fill(&place, &texts);
+    let urls_of = |words: &[&str]| {
+        let mut urls: Vec<String> = found(&place, &request(words)).into_iter().map(|page| page.url).collect();
+        urls.sort_unstable();
+        urls
+    };
+    let expected = |numbers: &[u64]| {
+        let mut urls: Vec<String> = numbers.iter().map(|&number| url(number).as_str().to_owned()).collect();
+        urls.sort_unstable();
+        urls
+    };
+    // A hundred pages with owls and without the common word have higher scores.
+    assert_eq!(urls_of(&["owl", "common"]), expected(&[140, 141, 142, 143, 144]));
+    assert_eq!(urls_of(&["common", "200"]), expected(&[200]));
+    let snippet = &found(&place, &request(&["common", "200"]))[0].snippet;
+    assert_eq!(snippet, "common nests \u{2}200\u{3}", "the words that tell most are marked");
+    assert_eq!(urls_of(&["common"]).len(), 10, "a common word alone is searched for");
+    // The index of an earlier version has neither counts nor common words.
+    let index = rusqlite::Connection::open(place.folder.path().join("porthole-readers.db")).unwrap();
+    index.execute_batch("drop table common_word; drop table text_count").unwrap();
+    assert_eq!(urls_of(&["owl", "common"]), expected(&[140, 141, 142, 143, 144]));
+    let state = SqliteReader::open(place.path()).unwrap().index_state().unwrap().unwrap();
+    assert_eq!((state.indexed, state.without_text), (PAGES, 0));
+    fill(&place, &texts);
+    let state = SqliteReader::open(place.path()).unwrap().index_state().unwrap().unwrap();
+    assert_eq!(state.indexed, PAGES);
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(crate) struct CandidateSources {
     /// Also search the pages of this workspace
     #[arg(long, value_name = "DIR", requires = "words")]
     pub(crate) search_in: Vec<PathBuf>,
-    /// Take at most N pages of the searches as candidates
+    /// Take at most N pages of each search as candidates
     #[arg(long, default_value_t = 30, value_name = "N", value_parser = super::topics::at_least_one)]
     pub(crate) candidates: usize,
 }

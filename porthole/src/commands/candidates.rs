@@ -148,7 +148,6 @@ impl CandidateQuery<'_> {
                 Err(error) => output::say(&format!("warning: {}", output::in_words(&error))),
             }
         }
-        found.truncate(self.sources.candidates);
         leads.extend(found);
         let examples = workspace.reader()?.examples(None)?;
         let read = examples.iter().filter(|example| example.state == ExampleState::Ok);
@@ -217,7 +216,7 @@ impl CandidateQuery<'_> {
         let answer = answer.map_err(|error| misuse(error.to_string()))?;
         let left_out = match answer.left_out {
             0 => String::new(),
-            more => format!(", {} left out", count(more, "more")).replace("mores", "more"),
+            more => format!(", {} more left out", output::grouped(&more.to_string())),
         };
         output::say(&format!(
             "{} from {}{left_out}",

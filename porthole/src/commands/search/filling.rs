@@ -36,6 +36,7 @@ pub(crate) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
         index.add_pages(&batch, &texts)?;
     }
     progress.finish();
+    index.find_common_words()?;
     if is_unreadable > 0 {
         crate::output::say(&format!(
             "{} cannot be read from the archive; only titles and anchor texts of links to them are searched",
