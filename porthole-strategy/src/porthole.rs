@@ -43,9 +43,9 @@ const GROUPS: [&str; 9] =
     ["parents", "words", "around", "siblings", "host", "beside", "count", "lore", "hashed"];
 
 /// Minimum number of pages between two rescorings of all links. With many links it is larger, so that at most
-/// `RESCORED_PER_PAGE` links are rescored a page on average.
+/// `RESCORED_PER_PAGE` links are rescored a page on average, unless `rescored=N` says otherwise.
 const RESCORE_INTERVAL: u64 = 10;
-const RESCORED_PER_PAGE: u64 = 250;
+const RESCORED_PER_PAGE: u64 = 100;
 
 /// Relative change of a link's priority from which the frontier is updated.
 const MIN_CHANGE: f32 = 0.05;
@@ -61,14 +61,17 @@ pub struct Porthole {
     /// Whether each feature is used.
     uses: [bool; DENSE],
     uses_hashed: bool,
+    rescored_per_page: u64,
     pages: u64,
     next_scoring: u64,
 }
 
 impl Porthole {
-    /// Parameters: `links=N` is the maximum number of remembered links; `parents=off` and so on disable feature groups.
+    /// Parameters: `links=N` is the maximum number of remembered links; `rescored=N` that of links rescored a page on
+    /// average; `parents=off` and so on disable feature groups.
     pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Porthole, NameError> {
         let links = parameters.number("links", LINKS, 1..=100_000_000)?;
+        let rescored_per_page = parameters.number("rescored", RESCORED_PER_PAGE, 1..=1_000_000)?;
         let mut off = Vec::new();
         for group in GROUPS {
             if parameters.word(group, &["on", "off"])? == "off" {
@@ -84,6 +87,7 @@ impl Porthole {
             learner: LinkEstimator::new(weights, deviations),
             uses,
             uses_hashed: !off.contains(&"hashed"),
+            rescored_per_page,
             pages: 0,
             next_scoring: 0,
         })
@@ -145,7 +149,7 @@ impl Strategy for Porthole {
         if self.pages < self.next_scoring {
             return Vec::new();
         }
-        let pause = self.evidence.waiting_count() as u64 / RESCORED_PER_PAGE;
+        let pause = self.evidence.waiting_count() as u64 / self.rescored_per_page;
         self.next_scoring = self.pages + pause.max(RESCORE_INTERVAL);
         let mut changed = Vec::new();
         for (url, waiting) in self.evidence.all_waiting() {
@@ -182,5 +186,26 @@ impl Strategy for Porthole {
         self.evidence.restore(evidence)?;
         (self.pages, self.next_scoring) = (pages, next_scoring);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::{TestWeb, goal};
+
+    #[test]
+    fn many_links_are_rescored_less_often() {
+        let links: String = (0..100).map(|n| format!("<a href=/{n}>owl</a>")).collect();
+        let web = TestWeb::new(&[("/", &links, 0.5)]);
+        for (name, pause) in
+            [("porthole", RESCORE_INTERVAL), ("porthole:rescored=20", 10), ("porthole:rescored=5", 20)]
+        {
+            let mut parameters = Parameters::parse(name).unwrap();
+            let mut strategy = Porthole::new(&mut parameters, &goal("owl", 1)).unwrap();
+            web.tell(&mut strategy, "/");
+            strategy.rescored();
+            assert_eq!(strategy.next_scoring, 1 + pause, "{name}");
+        }
     }
 }
