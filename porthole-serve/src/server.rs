@@ -123,13 +123,10 @@ async fn listen(asked: Option<SocketAddr>) -> Result<TcpListener> {
 async fn accept(listener: TcpListener, router: Router) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let Ok((stream, _)) = listener.accept().await else {
             // Too many open files, most likely: some will be closed.
-            Err(_) => {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
             tokio::spawn(refuse(stream));

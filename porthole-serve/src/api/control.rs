@@ -281,7 +281,7 @@ impl CrawlCommand {
                     return Err(needed("urls"));
                 }
                 let urls = given.urls.iter().map(|url| check_url(url)).collect::<Answer<Vec<_>>>()?;
-                (urls.iter().map(|url| url.as_str()).collect::<Vec<_>>().join(" "), None)
+                (urls.iter().map(porthole_types::CanonicalUrl::as_str).collect::<Vec<_>>().join(" "), None)
             }
             CommandWord::Disable | CommandWord::Enable => {
                 let host = text("host", &given.host)?;

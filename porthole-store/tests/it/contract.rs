@@ -306,7 +306,13 @@ fn named_queries_answer(backend: &dyn Backend) {
     assert_eq!(rows("harvest", &[("hours", "0.01")]), ["1 1 0.5"]);
     assert_eq!(rows("missed", &[]), [format!("{url12} 0.75"), format!("{url13} 0.25")]);
     assert_eq!(rows("missed", &[("rows", "1")]), [format!("{url12} 0.75")]);
-    assert_eq!(rows("failures", &[]), ["dns 1 1 dns failed", "timeout 1 0 timeout failed"]);
+    assert_eq!(
+        rows("failures", &[]),
+        [
+            "dns 1 1 dns failed http://site0.test/page/4",
+            "timeout 1 0 timeout failed http://site0.test/page/5"
+        ]
+    );
     assert_eq!(rows("sites", &[]), ["site0.test 2"]);
     assert_eq!(rows("frontier", &[]), ["queued 0 3", "queued 1 1", "fetched 1 2", "dead 1 1"]);
     commit(&mut *store, &[page(3, 0.5, Vec::new())]);

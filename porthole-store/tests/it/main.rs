@@ -14,5 +14,6 @@ mod sweep;
 mod topics;
 mod twin;
 mod upkeep;
+mod watching;
 mod web;
 mod workspace_writer;
