@@ -53,14 +53,15 @@ fuzz-api: toolchain
 	scripts/fuzz-api.py 300
 
 # The pages of the dashboard, if their sources are newer. build.rs embeds them; it is touched, because cargo cannot watch
-# a folder that was not there at the last build. Without npm the program is built without them.
+# a folder that was not there at the last build. Without npm the program is built without them. `npm ci` would insist on
+# packages for other systems, which not every registry has.
 WEB_SOURCES = $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
 web: web/dist/index.html
 web/dist/index.html: $(WEB_SOURCES)
 	@if [ ! -f web/package.json ]; then \
 		echo "there is no front end in web/: porthole is built without the dashboard's pages"; \
 	elif command -v npm >/dev/null; then \
-		(cd web && npm ci && npm run build) && touch porthole-serve/build.rs; \
+		(cd web && npm install --no-save && npm run build) && touch porthole-serve/build.rs; \
 	else \
 		echo "npm is missing: porthole is built without the dashboard's pages (apt-get install npm)"; \
 	fi
