@@ -18,6 +18,8 @@ use super::wire::{Reply, answer_to, read_head, write_reply};
 pub struct ServeOptions {
     /// Whether to allow addresses that other machines can reach.
     pub allow_remote: bool,
+    /// Delay of every answer, for those who want to watch a crawl.
+    pub shortest_wait: Duration,
     /// Maximum delay of slow hosts.
     pub longest_wait: Duration,
     /// Time after which stalling hosts close the connection.
@@ -28,6 +30,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         ServeOptions {
             allow_remote: false,
+            shortest_wait: Duration::ZERO,
             longest_wait: Duration::from_secs(8),
             stall: Duration::from_secs(30),
         }
@@ -146,9 +149,10 @@ async fn talk(stream: &mut TcpStream, web: &SyntheticWeb, options: ServeOptions)
     Ok(())
 }
 
-/// Sleeps for slow hosts; others respond as fast as pages can be generated.
+/// Sleeps for slow hosts; others respond after the shortest delay, by default as fast as pages can be generated.
 async fn wait(reply: &Reply, options: ServeOptions) {
-    if let Some(wait) = reply.wait {
-        tokio::time::sleep(wait.min(options.longest_wait)).await;
+    let wait = reply.wait.unwrap_or_default().min(options.longest_wait).max(options.shortest_wait);
+    if !wait.is_zero() {
+        tokio::time::sleep(wait).await;
     }
 }

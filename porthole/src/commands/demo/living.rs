@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use porthole_serve::{DashboardOptions, DashboardServer};
@@ -18,8 +19,9 @@ use crate::workspace::Workspace;
 /// Strategies of the two crawls, in the order of their folders.
 const STRATEGIES: [&str; 2] = ["porthole", "unfocused"];
 
-/// Requests of a crawl at once. Few, so that the crawls can be watched as they go.
+/// Requests of a crawl at once, and the time that each takes: about 25 pages a second, so that one can watch.
 const WORKERS: &str = "6";
+const RESPONSE_TIME: Duration = Duration::from_millis(240);
 
 /// Whether there is somebody to look at a dashboard.
 pub(super) fn is_possible() -> bool {
@@ -36,7 +38,8 @@ pub(super) async fn run(
 ) -> anyhow::Result<()> {
     let stop = stop_signal()?;
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let web = serve(Arc::new(web), anywhere, ServeOptions::default()).await?;
+    let pace = ServeOptions { shortest_wait: RESPONSE_TIME, ..ServeOptions::default() };
+    let web = serve(Arc::new(web), anywhere, pace).await?;
     for folder in folders {
         let mut store = Workspace::create(folder)?.store()?;
         lesson.keep(&mut store)?;

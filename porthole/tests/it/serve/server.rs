@@ -166,6 +166,9 @@ impl Server {
 
     /// Asks the server to end and waits for it.
     pub(super) fn end(&mut self) {
+        if matches!(self.process.try_wait(), Ok(Some(_))) {
+            return;
+        }
         let killed = Command::new("kill").arg(self.process.id().to_string()).status();
         if killed.is_ok_and(|status| status.success()) {
             let _ = self.process.wait();
