@@ -3,19 +3,22 @@
 CARGO ?= cargo
 VENV := target/venv
 
-.PHONY: demo test bench fuzz packages help
+.PHONY: demo test bench fuzz fuzz-api packages deb web help
 
 help:
 	@echo "make demo   crawl a synthetic web and see what comes of it"
 	@echo "make test   format, lints, all tests"
 	@echo "make bench  the extractor and the store, measured (several minutes)"
 	@echo "make fuzz   the fuzz targets, ten minutes each"
+	@echo "make fuzz-api  the dashboard's API from its description, five minutes"
+	@echo "make web    the dashboard's pages (needs npm); part of demo, test and packages"
 	@echo "make packages  the program with manual pages and completions, in target/packages"
+	@echo "make deb    a Debian package of it, in target/debian"
 
-demo: toolchain
+demo: toolchain web
 	$(CARGO) run --quiet --release -p porthole -- demo
 
-test: toolchain warcio
+test: toolchain warcio web
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
@@ -32,8 +35,7 @@ fuzz: toolchain
 	scripts/fuzz pdf 600
 	scripts/fuzz warc 600
 
-# `cargo deb -p porthole --no-build` (cargo install cargo-deb) makes a Debian package of it.
-packages: toolchain
+packages: toolchain web
 	$(CARGO) build --release -p porthole --locked
 	mkdir -p target/packages/completions
 	target/release/porthole man target/packages/man
@@ -41,6 +43,27 @@ packages: toolchain
 	target/release/porthole completions zsh > target/packages/completions/_porthole
 	target/release/porthole completions fish > target/packages/completions/porthole.fish
 	cp target/release/porthole target/packages/
+
+deb: packages
+	@command -v cargo-deb >/dev/null || $(CARGO) install --locked cargo-deb
+	$(CARGO) deb -p porthole --no-build
+
+fuzz-api: toolchain
+	$(CARGO) build -p porthole --locked
+	scripts/fuzz-api.py 300
+
+# The pages of the dashboard, if their sources are newer. build.rs embeds them; it is touched, because cargo cannot watch
+# a folder that was not there at the last build. Without npm the program is built without them.
+WEB_SOURCES = $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+web: web/dist/index.html
+web/dist/index.html: $(WEB_SOURCES)
+	@if [ ! -f web/package.json ]; then \
+		echo "there is no front end in web/: porthole is built without the dashboard's pages"; \
+	elif command -v npm >/dev/null; then \
+		(cd web && npm ci && npm run build) && touch porthole-serve/build.rs; \
+	else \
+		echo "npm is missing: porthole is built without the dashboard's pages (apt-get install npm)"; \
+	fi
 
 # The dashboard in a real browser, on crawls of a synthetic web over loopback. Where there is no browser and none can be
 # installed, it says so, and nothing fails.

@@ -44,7 +44,7 @@ pub use http::{
     AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxies, Proxy, Resolve, ResolveFuture,
     SystemResolver,
 };
-pub use page_rules::{NoFollowRule, NoIndexRule, PageRules};
+pub use page_rules::{AGENT, NoFollowRule, NoIndexRule, PageRules};
 pub use recovery::LostPages;
 pub use result::Focus;
 pub use robots::{

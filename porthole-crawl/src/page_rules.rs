@@ -3,6 +3,9 @@
 use porthole_page::Page;
 use porthole_types::CanonicalUrl;
 
+/// Name by which robots.txt files and pages address this crawler.
+pub const AGENT: &str = "porthole";
+
 /// A page with fewer terms that redirects has no content of its own, whatever its delay.
 const FEW_TERMS: usize = 30;
 

@@ -23,7 +23,7 @@ use porthole_types::{
 pub(crate) use self::queue::{NotRead, WasRead};
 use self::queue::{PanicReporter, Queue, reader_failed};
 use crate::archive::{Keep, Packer};
-use crate::page_rules::NoIndexRule;
+use crate::page_rules::{AGENT, NoIndexRule};
 use crate::result::{empty_result, failed, redirect, redirect_to};
 use crate::scope::Scope;
 use crate::{FetchError, Response};
@@ -56,6 +56,11 @@ pub(crate) struct Read {
     pub(crate) took: Duration,
 }
 
+/// Extracts pages, with what they say to this robot.
+pub(crate) fn page_extractor() -> Extractor {
+    Extractor::default().for_robot(AGENT)
+}
+
 /// Reads answers. Each thread has its own.
 pub(crate) struct Reader {
     extractor: Extractor,
@@ -71,7 +76,7 @@ impl Reader {
         packer: Option<(Packer, Keep)>,
         scope: Arc<Scope>,
     ) -> Self {
-        Reader { extractor: Extractor::default(), judge, packer, scope }
+        Reader { extractor: page_extractor(), judge, packer, scope }
     }
 
     pub(crate) fn into_judge(self) -> Option<Box<dyn RelevanceJudge>> {
@@ -98,7 +103,7 @@ impl Reader {
         let Unread { work, answer, at, address } = unread;
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
         let read = read.unwrap_or_else(|_| {
-            self.extractor = Extractor::default();
+            self.extractor = page_extractor();
             let failure = Failure::new(FailureKind::Protocol, "reading the page failed".to_owned());
             Ok((PageResult { outcome: Outcome::Dead(failure), ..empty_result(&work, at) }, None))
         });

@@ -14,6 +14,7 @@ pub struct HitsDistiller<'a> {
 
 /// Scores of all pages, by number. Each side sums to 1, or is 0 everywhere if no link counts.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HitsScores {
     /// Hub scores.
     pub hubs: Vec<f64>,

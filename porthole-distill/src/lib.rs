@@ -1,7 +1,4 @@
-//! Hubs and authorities: the link graph in memory, HITS weighted by relevance (W 3.2, V 2.2), and PageRank.
-//!
-//! Pages are numbers from 0, links are pairs of them. Pure: no I/O, no clock, and the same scores to the last bit
-//! on any number of cores.
+#![doc = include_str!("../README.md")]
 
 mod bipartite;
 mod csr;
@@ -27,6 +24,7 @@ pub use why::ScoreContribution;
 
 /// Errors of the distiller.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// A link from or to an unknown page.
     #[error("link {link} names page {page}, but there are only {pages}: pass all pages of the links")]

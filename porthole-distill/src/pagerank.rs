@@ -24,6 +24,7 @@ impl Default for PageRankOptions<'_> {
 
 /// Result of PageRank.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PageRank {
     /// The ranks of all pages, by number; they sum to 1.
     pub ranks: Vec<f64>,

@@ -1,6 +1,7 @@
 //! Extraction of a [`Page`] from bytes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use porthole_types::{CanonicalUrl, Headers, TermId};
 
@@ -58,12 +59,21 @@ pub struct Extractor {
     terms: TermReader,
     words: Words,
     title_words: Words,
+    robot: Option<Arc<str>>,
 }
 
 impl Extractor {
     /// An extractor with these limits.
     pub fn new(limits: ExtractLimits) -> Self {
-        Extractor { limits, terms: TermReader::new(), words: Words::default(), title_words: Words::default() }
+        let (words, title_words) = (Words::default(), Words::default());
+        Extractor { limits, terms: TermReader::new(), words, title_words, robot: None }
+    }
+
+    /// Sets the name of the robot, in any case: directives of pages that are addressed to it (`<meta name="owlbot" …>`,
+    /// `X-Robots-Tag: owlbot: …`) count as well as those to all robots.
+    pub fn for_robot(mut self, name: &str) -> Self {
+        self.robot = Some(name.into());
+        self
     }
 
     /// Extracts the page at `url` from its headers and body. Never fails.
@@ -79,7 +89,8 @@ impl Extractor {
         };
         page.format = format;
         page.cuts.bytes = (body.len() - read.len()) as u64;
-        headers.all("x-robots-tag").for_each(|value| page.robots.add_header(value));
+        let robot = self.robot.as_deref();
+        headers.all("x-robots-tag").for_each(|value| page.robots.add_header(value, robot));
         page
     }
 
@@ -89,6 +100,7 @@ impl Extractor {
         let text = String::with_capacity(decoded.text.len() / 2);
         let mut tree =
             TreeState::new(tokens, PageCollector::new(self.limits.links, text, Vec::with_capacity(256)));
+        tree.gather.robot = self.robot.clone();
         tree.run();
         let cuts = Cuts {
             bytes: 0,

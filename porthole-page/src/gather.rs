@@ -5,6 +5,8 @@
 //! standard's repairs put something before earlier content (text inside a table, misnested formatting), the leaf is
 //! recorded as moved, and reordered at the end.
 
+use std::sync::Arc;
+
 use wide::i8x16;
 
 use crate::page::{LeafSpan, LinkKind};
@@ -54,6 +56,8 @@ pub(crate) struct PageCollector<'a> {
     pub(crate) base: Option<&'a str>,
     pub(crate) language: Option<&'a str>,
     pub(crate) robots: Vec<&'a str>,
+    /// Name of the robot, to which directives may be addressed.
+    pub(crate) robot: Option<Arc<str>>,
     pub(crate) refresh: Option<&'a str>,
     /// Bytes of inline scripts, and number of external ones.
     pub(crate) script_bytes: usize,
@@ -83,6 +87,7 @@ impl<'a> PageCollector<'a> {
             base: None,
             language: None,
             robots: Vec::new(),
+            robot: None,
             refresh: None,
             script_bytes: 0,
             scripts: 0,

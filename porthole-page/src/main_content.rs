@@ -21,6 +21,7 @@ const ENOUGH: u32 = 15;
 
 /// The main content of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MainContent {
     /// The page's title.
     pub title: String,

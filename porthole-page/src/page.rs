@@ -50,6 +50,7 @@ pub struct Page {
 
 /// Format of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PageFormat {
     /// HTML or XHTML.
     Html,
@@ -273,12 +274,12 @@ impl LinkKind {
 
 impl RobotsMeta {
     /// Adds the directives of an `X-Robots-Tag`, which may be addressed to one robot: `name: directives`.
-    pub(crate) fn add_header(&mut self, value: &str) {
+    pub(crate) fn add_header(&mut self, value: &str, name: Option<&str>) {
         match value.split_once(':') {
             Some((robot, directives))
                 if !robot.contains(',') && !robot.trim().eq_ignore_ascii_case("unavailable_after") =>
             {
-                if robot.trim().eq_ignore_ascii_case("porthole") {
+                if name.is_some_and(|name| robot.trim().eq_ignore_ascii_case(name)) {
                     self.add(directives);
                 }
             }

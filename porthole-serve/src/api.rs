@@ -198,7 +198,7 @@ pub fn openapi() -> String {
         lab::list,
         lab::show,
     ),
-    components(schemas(ErrorBody)),
+    components(schemas(ErrorBody, results::PageOrderWord, results::TopKind, sites::SiteCondition)),
     modifiers(&CommonErrors)
 )]
 struct Description;

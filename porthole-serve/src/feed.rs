@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
 use crate::api::CommandReport;
-use crate::api::status::{self, WorkspaceStatus};
+use crate::api::status::{self, DashboardStatus};
 use crate::error::Answer;
 use crate::jobs::JobBoard;
 use crate::workspaces::ServedWorkspace;
@@ -117,7 +117,7 @@ struct FeedPoller {
     ticks: u32,
     /// `None` at first: clients know the rows before they listen.
     cursors: Option<FeedCursors>,
-    status: Option<WorkspaceStatus>,
+    status: Option<DashboardStatus>,
 }
 
 struct FeedCursors {

@@ -55,6 +55,8 @@ pub struct ListedPage {
     pub hub: Option<f64>,
     /// Authority score of the last distillation.
     pub authority: Option<f64>,
+    /// Key of its terms for [`StoreReader::page_terms`](crate::StoreReader::page_terms).
+    pub terms: Option<u64>,
     /// The latest feedback on it.
     pub useful: Option<bool>,
 }

@@ -10,6 +10,7 @@ use crate::fields::first_line;
 
 /// How a body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BodyEnd {
     /// The body is complete.
     Whole,

@@ -4,6 +4,7 @@ use std::io;
 
 /// Errors of reading and writing WARC files.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WarcError {
     /// The reader failed.
     #[error("cannot read at offset {offset}: {source}")]

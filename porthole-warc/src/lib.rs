@@ -1,22 +1,4 @@
-//! WARC: a lenient reader for files of any crawler, and a writer of correct WARC 1.1.
-//!
-//! Works on readers and writers of the caller; opens no files and reads no clock. The reader accepts any bytes: memory
-//! is bounded by limits, time is linear in the decompressed size, and damage is an error with the offset of its record.
-//!
-//! ```
-//! use porthole_warc::{BLOCK_LIMIT, RecordFormat, WarcReader, WarcResponse, WarcWriter};
-//!
-//! let mut file = Vec::new();
-//! let mut writer = WarcWriter::new(&mut file, RecordFormat::Gzip, 1);
-//! let headers = [("Content-Type", "text/html")].into_iter().collect();
-//! writer.response(&WarcResponse::new("http://example.com/", &headers, b"<p>Hello")).unwrap();
-//!
-//! for record in WarcReader::new(&file[..]) {
-//!     let record = record.unwrap();
-//!     assert_eq!(record.target(), Some("http://example.com/"));
-//!     assert_eq!(record.http(BLOCK_LIMIT).unwrap().body, b"<p>Hello");
-//! }
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod body;
 mod codec;

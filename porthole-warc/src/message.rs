@@ -63,6 +63,7 @@ pub struct Original<'a> {
 
 /// Why a body is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Truncation {
     /// It was longer than allowed.
     Length,

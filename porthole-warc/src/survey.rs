@@ -6,6 +6,7 @@ use crate::{WarcError, WarcReader, WarcRecord};
 
 /// Result of [`last_whole`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LastWhole {
     /// Offset after the last complete record, where the file is to be truncated and continued.
     pub end: u64,
@@ -49,6 +50,7 @@ pub fn last_whole(reader: impl Read, offset: u64) -> Result<LastWhole, WarcError
 
 /// Counts of a file's contents.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct WarcSurvey {
     /// Number of records of all kinds.
     pub records: u64,

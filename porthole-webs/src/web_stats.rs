@@ -122,7 +122,7 @@ impl RecordedWebStats {
             PageFormat::Html => "html",
             PageFormat::Text => "text",
             PageFormat::Pdf => "pdf",
-            PageFormat::Other => "other",
+            _ => "other",
         };
         *self.formats.entry(format).or_default() += 1;
         if page.format == PageFormat::Other {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use porthole_crawl::{
-    Fetch, FetchedPage, HttpFetch, PageFetcher, Request, Response, SystemClock, refresh_of,
+    AGENT, Fetch, FetchedPage, HttpFetch, PageFetcher, Request, Response, SystemClock, refresh_of,
 };
 use porthole_page::Extractor;
 use porthole_types::CanonicalUrl;
@@ -17,9 +17,6 @@ use tokio::sync::Mutex;
 use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, Progress, misuse};
 use crate::workspace::Workspace;
-
-/// User agent token in robots.txt files.
-const AGENT: &str = "porthole";
 
 /// Maximum number of redirects.
 const REDIRECTS: usize = 5;

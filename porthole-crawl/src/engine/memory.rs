@@ -11,6 +11,7 @@ use porthole_types::CanonicalUrl;
 
 use super::crawl::CrawlError;
 use super::writer::Writer;
+use crate::reading::page_extractor;
 
 /// Name under which the store keeps the state.
 const MEMORY: &str = "strategy";
@@ -72,7 +73,7 @@ impl Writer<'_> {
             // Reading past fetches builds an index, which the crawl would take for a change by another process.
             return Ok(());
         }
-        let mut extractor = Extractor::default();
+        let mut extractor = page_extractor();
         let mut after = known.checked_sub(1);
         loop {
             let tried = reader.tried(after, READ_AT_ONCE)?;

@@ -15,6 +15,7 @@ use super::network::Network;
 use super::single::Requests;
 use crate::host::Politeness;
 use crate::page_rules::PageRules;
+use crate::reading::page_extractor;
 use crate::{Fetch, Response};
 
 /// Maximum number of redirects to follow.
@@ -119,7 +120,7 @@ impl List {
             room: 0,
             open: urls.len(),
             outbox: Vec::new(),
-            extractor: Extractor::default(),
+            extractor: page_extractor(),
         };
         for (number, url) in urls.iter().enumerate() {
             list.add(url.clone(), (number, 0));

@@ -110,7 +110,7 @@ impl<'a> TreeState<'a> {
         let is = |attribute: &str, word: &str| {
             self.tokens.attribute(attribute).is_some_and(|value| value.trim().eq_ignore_ascii_case(word))
         };
-        if is("name", "robots") || is("name", "porthole") {
+        if is("name", "robots") || self.gather.robot.as_ref().is_some_and(|robot| is("name", robot)) {
             self.gather.robots.push(content);
         } else if is("http-equiv", "refresh")
             && self.gather.refresh.is_none()

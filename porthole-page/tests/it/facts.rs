@@ -82,19 +82,24 @@ fn robots_directives_of_meta_and_header() {
         ("<meta name=robots content=none>", "", "noindex nofollow"),
         ("<meta name=robots content='index, follow, all'>", "", ""),
         ("<meta name=robots content=noarchive><meta name=robots content=nofollow>", "", "nofollow noarchive"),
-        ("<meta name=porthole content=noindex>", "", "noindex"),
+        ("<meta name=OwlBot content=noindex>", "", "noindex"),
         ("<meta name=otherbot content=noindex>", "", ""),
         ("<body><p>late<meta name=robots content=noindex>", "", "noindex"),
         ("<!-- <meta name=robots content=noindex> -->", "", ""),
         ("", "noindex, noarchive", "noindex noarchive"),
         ("", "otherbot: noindex", ""),
         ("<meta name=robots content=nofollow>", "noindex", "noindex nofollow"),
-        ("", "porthole: noindex, nofollow", "noindex nofollow"),
+        ("", "owlbot: noindex, nofollow", "noindex nofollow"),
         ("", "googlebot: noindex, nofollow", ""),
         ("", "unavailable_after: 25 Jun 2030 15:00:00 PST, noindex", "noindex"),
     ] {
-        let page = extract_with(&[("Content-Type", "text/html"), ("X-Robots-Tag", header)], html.as_bytes());
+        let headers = [("Content-Type", "text/html"), ("X-Robots-Tag", header)].into_iter().collect();
+        let mut extractor = Extractor::default().for_robot("owlbot");
+        let page = extractor.extract(&url(), &headers, html.as_bytes());
         assert_eq!(robots(&page), expected, "for {html} and {header}");
+        let is_addressed = html.contains("OwlBot") || header.contains("owlbot");
+        let unnamed = Extractor::default().extract(&url(), &headers, html.as_bytes());
+        assert_eq!(robots(&unnamed), if is_addressed { "" } else { expected }, "no name is built in: {html}");
     }
     let twice = [("Content-Type", "text/plain"), ("X-Robots-Tag", "noindex"), ("X-Robots-Tag", "nofollow")];
     assert_eq!(robots(&extract_with(&twice, b"text")), "noindex nofollow");

@@ -56,7 +56,7 @@ fn cluster(workspace: &ServedWorkspace) -> Answer<Vec<PageCluster>> {
         limit: MOST_CLUSTERED,
         offset: 0,
     })?;
-    let numbers: Vec<u64> = pages.iter().map(|page| page.seq).collect();
+    let numbers: Vec<u64> = pages.iter().map(|page| page.terms.unwrap_or(u64::MAX)).collect();
     let found = clusters(&reader.page_terms(&numbers)?);
     let terms: Vec<TermId> = found.iter().flat_map(|cluster| cluster.terms.clone()).collect();
     let words: HashMap<TermId, String> =

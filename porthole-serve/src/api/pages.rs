@@ -26,12 +26,11 @@ pub(crate) struct PageStory {
     /// queued, fetched, redirected, dead, skipped, evicted, rejected, or unknown: no fetched page links to it.
     state: String,
     #[serde(flatten)]
-    #[schema(inline)]
-    facts: Option<PageFacts>,
+    facts: PageFacts,
 }
 
-/// What the tables have on a URL.
-#[derive(Serialize, Deserialize, ToSchema)]
+/// What the tables have on a URL; nothing on an unknown one.
+#[derive(Default, Serialize, Deserialize, ToSchema)]
 pub(crate) struct PageFacts {
     title: String,
     language: String,
@@ -147,7 +146,7 @@ pub(crate) struct WeighedWord {
 }
 
 /// Why the URL has its place in the queue.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Default, Serialize, Deserialize, ToSchema)]
 struct PagePriority {
     value: f64,
     /// Queued URLs before it, under the default policy.
@@ -184,7 +183,7 @@ pub(crate) async fn story(
     let output = state.runner.succeed(&call).await?;
     let explained: Explained = serde_json::from_value(output.json())
         .map_err(|error| ApiError::internal(format!("`{}`: {error}", call.shown())))?;
-    let facts = explained.facts.map(|facts| facts.told(call.shown()));
+    let facts = explained.facts.map(|facts| facts.told(call.shown())).unwrap_or_default();
     Ok(Json(PageStory { url: explained.url, state: explained.state, facts }))
 }
 

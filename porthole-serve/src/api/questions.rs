@@ -209,7 +209,8 @@ pub(crate) async fn queries(Named(workspace): Named) -> Json<Vec<QueryForm>> {
 /// A named query with parameters, or one SQL statement that only reads.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct QueryRequest {
+#[schema(as = QueryRequest)]
+pub(crate) struct QuestionBody {
     name: Option<String>,
     #[serde(default)]
     parameters: BTreeMap<String, String>,
@@ -231,12 +232,12 @@ pub(crate) struct QueryResult {
 }
 
 /// Run a named query or SQL; it can only read, within limits of rows, time and memory
-#[utoipa::path(post, path = "/w/{w}/query", params(("w" = String, Path,)), request_body = QueryRequest,
+#[utoipa::path(post, path = "/w/{w}/query", params(("w" = String, Path,)), request_body = QuestionBody,
     responses((status = 200, body = QueryResult)))]
 pub(crate) async fn query(
     State(state): State<Arc<DashboardState>>,
     Named(workspace): Named,
-    BodyOf(request): BodyOf<QueryRequest>,
+    BodyOf(request): BodyOf<QuestionBody>,
 ) -> Answer<Json<QueryResult>> {
     let Ok(_place) = state.queries.clone().try_acquire_owned() else {
         return Err(ApiError::busy("too many queries are running"));

@@ -63,7 +63,7 @@ pub(crate) struct PagesQuery {
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum PageOrderWord {
+pub(crate) enum PageOrderWord {
     Relevance,
     Recent,
     Uncertain,

@@ -21,7 +21,7 @@ const GIVEN_UP: i64 = 3;
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct SiteRow {
     host: String,
-    state: SiteWord,
+    state: SiteCondition,
     queued: u64,
     /// Distinct URLs fetched from it.
     fetched: u64,
@@ -39,7 +39,8 @@ pub(crate) struct SiteRow {
 /// State of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum SiteWord {
+#[schema(as = SiteWord)]
+pub(crate) enum SiteCondition {
     /// It has queued URLs and may be requested.
     Ready,
     /// It has queued URLs and must not be requested yet.
@@ -55,7 +56,7 @@ enum SiteWord {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SitesQuery {
-    state: Option<SiteWord>,
+    state: Option<SiteCondition>,
     /// Only hosts that contain this.
     q: Option<String>,
     /// Maximum number [default: 100].
@@ -92,14 +93,18 @@ impl SiteRow {
         let trouble = row[8].integer().unwrap_or(0);
         let not_before = row[7].integer().filter(|&at| at > now);
         let (state, reason) = match (queued, not_before) {
-            _ if row[6].integer() == Some(1) => (SiteWord::Disabled, Some("disabled by hand".to_owned())),
-            (0, _) if trouble >= GIVEN_UP => {
-                (SiteWord::GivenUp, Some(format!("{trouble} failures in a row")))
+            _ if row[6].integer() == Some(1) => {
+                (SiteCondition::Disabled, Some("disabled by hand".to_owned()))
             }
-            (0, _) => (SiteWord::Finished, None),
-            (_, Some(_)) if trouble > 0 => (SiteWord::Resting, Some(format!("{trouble} failures in a row"))),
-            (_, Some(_)) => (SiteWord::Resting, Some("waits for its delay".to_owned())),
-            (_, None) => (SiteWord::Ready, None),
+            (0, _) if trouble >= GIVEN_UP => {
+                (SiteCondition::GivenUp, Some(format!("{trouble} failures in a row")))
+            }
+            (0, _) => (SiteCondition::Finished, None),
+            (_, Some(_)) if trouble > 0 => {
+                (SiteCondition::Resting, Some(format!("{trouble} failures in a row")))
+            }
+            (_, Some(_)) => (SiteCondition::Resting, Some("waits for its delay".to_owned())),
+            (_, None) => (SiteCondition::Ready, None),
         };
         SiteRow {
             host: row[0].text().to_owned(),

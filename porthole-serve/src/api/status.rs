@@ -32,7 +32,8 @@ pub(super) const CRITIC: &str = "critic";
 
 /// The state of a workspace and its crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub(crate) struct WorkspaceStatus {
+#[schema(as = WorkspaceStatus)]
+pub(crate) struct DashboardStatus {
     /// Whether a crawl is running, of this or another process.
     is_running: bool,
     /// Whether it was started here.
@@ -136,18 +137,18 @@ struct LiveFacts {
 
 /// The state of a workspace and its crawl
 #[utoipa::path(get, path = "/w/{w}/status", params(("w" = String, Path,)),
-    responses((status = 200, body = WorkspaceStatus)))]
+    responses((status = 200, body = DashboardStatus)))]
 pub(crate) async fn status(
     State(state): State<Arc<DashboardState>>,
     Named(workspace): Named,
-) -> Answer<Json<WorkspaceStatus>> {
+) -> Answer<Json<DashboardStatus>> {
     workspace.read(move |workspace| of(workspace, &state.jobs)).await.map(Json)
 }
 
-impl WorkspaceStatus {
+impl DashboardStatus {
     /// Whether nothing has changed but the time.
-    pub(crate) fn is_same(&self, other: &WorkspaceStatus) -> bool {
-        let timeless = |status: &WorkspaceStatus| {
+    pub(crate) fn is_same(&self, other: &DashboardStatus) -> bool {
+        let timeless = |status: &DashboardStatus| {
             let mut status = status.clone();
             (status.now, status.disk.free) = (0, None);
             if let Some(live) = &mut status.live {
@@ -160,7 +161,7 @@ impl WorkspaceStatus {
 }
 
 /// Reads the state; takes time for the new rows only.
-pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<WorkspaceStatus> {
+pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<DashboardStatus> {
     let reader = &workspace.reader;
     let is_running = reader.is_crawled()?;
     let tree = workspace.tree()?;
@@ -177,7 +178,7 @@ pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<Workspa
     let (database, pages, free) = workspace.disk();
     let toward = reader.setting(TOWARD)?.unwrap_or_default();
     let toward = toward.split_whitespace().filter_map(|id| id.parse().ok()).map(TopicId);
-    Ok(WorkspaceStatus {
+    Ok(DashboardStatus {
         is_running,
         started_here: jobs.is_running(&workspace.name, "crawl"),
         is_paused: match &live {

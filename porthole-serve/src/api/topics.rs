@@ -21,7 +21,8 @@ use crate::workspaces::ServedWorkspace;
 
 /// A topic with its figures.
 #[derive(Serialize, Deserialize, ToSchema)]
-pub(crate) struct TopicNode {
+#[schema(as = TopicNode)]
+pub(crate) struct TopicFigures {
     id: u16,
     /// Id of its parent; the root's is itself.
     parent: u16,
@@ -43,7 +44,7 @@ pub(crate) struct TopicNode {
 /// The topic tree.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct TopicTree {
-    nodes: Vec<TopicNode>,
+    nodes: Vec<TopicFigures>,
 }
 
 /// The topic tree with numbers of examples and pages
@@ -67,7 +68,7 @@ pub(crate) async fn census(Named(workspace): Named) -> Answer<Json<TopicTree>> {
 /// Pages and the sum of their relevance, by topic.
 type PagesByTopic = HashMap<TopicId, (u64, f64)>;
 
-fn nodes(workspace: &ServedWorkspace) -> Answer<Vec<TopicNode>> {
+fn nodes(workspace: &ServedWorkspace) -> Answer<Vec<TopicFigures>> {
     let reader = &workspace.reader;
     let tree = workspace.tree()?;
     let mut examples: HashMap<TopicId, usize> = HashMap::new();
@@ -89,7 +90,7 @@ fn nodes(workspace: &ServedWorkspace) -> Answer<Vec<TopicNode>> {
             .filter_map(|id| pages.get(id))
             .fold((0, 0.0), |(pages, sum), &(more_pages, more)| (pages + more_pages, sum + more));
         let mean = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
-        TopicNode {
+        TopicFigures {
             id: row.id.0,
             parent: row.parent.0,
             name: row.name.clone(),

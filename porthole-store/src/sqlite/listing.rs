@@ -28,7 +28,7 @@ pub(super) fn pages(db: &mut Connection, wanted: &PageListing) -> Result<Vec<Lis
         }
     };
     let sql = format!(
-        "select seq, url, title, sid, relevance, kcid, lastvisited, language, oid from tried
+        "select seq, url, title, sid, relevance, kcid, lastvisited, language, oid, row from tried
          where state = 1 and copy_of is null and kcid is not null and relevance between ?1 and ?2{conditions}
          order by {order} limit ?3 offset ?4"
     );
@@ -48,8 +48,10 @@ fn page(db: &Connection, row: &Row<'_>) -> Result<ListedPage> {
         let sql = format!("select score from {table} where oid = ?1");
         db.prepare_cached(&sql)?.query_row([oid], |row| row.get(0)).optional()
     };
-    let host = db.prepare_cached("select host from site where sid = ?1")?;
-    let host: Option<String> = { host }.query_row([site], |row| row.get(0)).optional()?;
+    let mut host = db.prepare_cached("select host from site where sid = ?1")?;
+    let host: Option<String> = host.query_row([site], |row| row.get(0)).optional()?;
+    let mut terms = db.prepare_cached("select terms from crawl where rowid = ?1")?;
+    let terms: Option<i64> = terms.query_row([row.get::<_, i64>(9)?], |row| row.get(0))?;
     let feedback = "select useful from feedback where url = ?1 and kind = 'page' order by id desc limit 1";
     let (title, language): (Option<String>, Option<String>) = (row.get(2)?, row.get(7)?);
     Ok(ListedPage {
@@ -62,6 +64,7 @@ fn page(db: &Connection, row: &Row<'_>) -> Result<ListedPage> {
         language: language.unwrap_or_default(),
         hub: score("hubs")?,
         authority: score("auth")?,
+        terms: terms.map(i64::cast_unsigned),
         useful: db.prepare_cached(feedback)?.query_row([&url], |row| row.get(0)).optional()?,
         url,
     })

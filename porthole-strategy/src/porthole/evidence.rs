@@ -74,14 +74,46 @@ impl OverallMean {
     }
 }
 
-/// Relevance of the pages that contain a term.
-#[derive(Clone, Debug, Default)]
+/// Relevance of the pages that contain a term, by bucket. Separate arrays, because a page reads and writes the records
+/// of its hundreds of terms, and rescoring reads the values of thousands of links: less memory stays in the cache.
+#[derive(Debug)]
 struct TermStats {
-    record: RelevanceRecord,
-    /// Cached value of the term, and the number of pages when it was computed. Many links share terms.
-    value: Cell<(f32, u32)>,
-    /// Number of pages when the term last occurred, so that it counts once a page.
-    last: u32,
+    records: Box<[RelevanceRecord]>,
+    /// Cached value of a term, and the number of pages when it was computed. Many links share terms.
+    values: Box<[Cell<(f32, u32)>]>,
+    /// A bit for every bucket that occurs in the current page; all 0 between pages.
+    seen: Box<[u64]>,
+    /// The buckets of the current page.
+    buckets: Vec<u32>,
+}
+
+impl TermStats {
+    fn new() -> TermStats {
+        TermStats {
+            records: vec![RelevanceRecord::default(); BUCKETS].into(),
+            values: vec![Cell::default(); BUCKETS].into(),
+            seen: vec![0; BUCKETS / 64].into(),
+            buckets: Vec::new(),
+        }
+    }
+
+    /// Adds a page. A bucket counts once, however often its terms occur.
+    fn add_page(&mut self, terms: &[TermId], relevance: f32) {
+        self.buckets.resize(self.buckets.len().max(terms.len()), 0);
+        let mut count = 0;
+        for term in terms {
+            let bucket = bucket_of(*term);
+            let (word, bit) = (bucket as usize / 64, 1 << (bucket % 64));
+            self.buckets[count] = bucket;
+            // No branch, because it would be unpredictable.
+            count += usize::from(self.seen[word] & bit == 0);
+            self.seen[word] |= bit;
+        }
+        for &bucket in &self.buckets[..count] {
+            self.records[bucket as usize].add(relevance, 1.0);
+            self.seen[bucket as usize / 64] = 0;
+        }
+    }
 }
 
 /// A fetched page.
@@ -220,8 +252,7 @@ pub(super) struct Evidence {
     /// The number of each page, counted from the first page of the crawl.
     numbers: HashMap<UrlId, u32, FixedState>,
     hosts: Queued<RelevanceRecord, SiteId>,
-    /// By bucket.
-    term_stats: Box<[TermStats]>,
+    term_stats: TermStats,
     /// Relevance of all pages.
     all: RelevanceRecord,
     overall: OverallMean,
@@ -242,7 +273,7 @@ impl Evidence {
             max_pages: pages,
             numbers: HashMap::default(),
             hosts: Queued::new(hosts),
-            term_stats: vec![TermStats::default(); BUCKETS].into(),
+            term_stats: TermStats::new(),
             all: RelevanceRecord::default(),
             overall: OverallMean::of(RelevanceRecord::default()),
         }
@@ -294,14 +325,7 @@ impl Evidence {
         self.hosts.entry(site, RelevanceRecord::default).add(relevance, 1.0);
         self.all.add(relevance, 1.0);
         self.overall = OverallMean::of(self.all);
-        let now = self.count();
-        for term in terms {
-            let term_stats = &mut self.term_stats[bucket_of(*term) as usize];
-            // No branch, because it would be unpredictable.
-            let is_first = f32::from(term_stats.last != now);
-            term_stats.last = now;
-            term_stats.record.add(relevance, is_first);
-        }
+        self.term_stats.add_page(terms, relevance);
         true
     }
 
@@ -383,7 +407,7 @@ impl Evidence {
         let own = waiting.hashed().get(..usize::from(waiting.own)).unwrap_or(waiting.hashed());
         let (mut sum, mut strongest) = (0.0, 0.0_f32);
         for bucket in own {
-            let value = self.value_of_term(&self.term_stats[*bucket as usize % BUCKETS]);
+            let value = self.value_of_term(*bucket as usize % BUCKETS);
             sum += value;
             if value.abs() > strongest.abs() {
                 strongest = value;
@@ -392,21 +416,21 @@ impl Evidence {
         (sum / own.len().max(1) as f32, strongest)
     }
 
-    fn value_of_term(&self, term_stats: &TermStats) -> f32 {
-        let now = self.count();
-        match term_stats.value.get() {
+    fn value_of_term(&self, bucket: usize) -> f32 {
+        let (now, cached) = (self.count(), &self.term_stats.values[bucket]);
+        match cached.get() {
             (value, when) if when == now => value,
             _ => {
-                let value = term_stats.record.above_overall(self.overall);
-                term_stats.value.set((value, now));
+                let value = self.term_stats.records[bucket].above_overall(self.overall);
+                cached.set((value, now));
                 value
             }
         }
     }
 
     pub(super) fn state(&self) -> impl Serialize + '_ {
-        let used = (0_u32..).zip(&*self.term_stats).filter(|(_, stats)| stats.record.count > 0.0);
-        let term_stats: Vec<(u32, RelevanceRecord)> = used.map(|(at, stats)| (at, stats.record)).collect();
+        let used = (0_u32..).zip(&*self.term_stats.records).filter(|(_, record)| record.count > 0.0);
+        let term_stats: Vec<(u32, RelevanceRecord)> = used.map(|(at, record)| (at, *record)).collect();
         (&self.waiting, (self.first, &self.pages), &self.hosts, term_stats, self.all)
     }
 
@@ -420,9 +444,9 @@ impl Evidence {
         self.numbers = (first..).zip(&pages).map(|(number, page)| (page.url, number)).collect();
         (self.first, self.pages) = (first, pages);
         self.forget_old_pages();
-        self.term_stats.fill(TermStats::default());
+        self.term_stats = TermStats::new();
         for (at, record) in term_stats {
-            self.term_stats[at as usize].record = record;
+            self.term_stats.records[at as usize] = record;
         }
         (self.all, self.overall) = (all, OverallMean::of(all));
         Ok(())

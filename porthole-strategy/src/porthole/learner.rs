@@ -26,7 +26,10 @@ pub(super) struct LinkEstimator {
     weights: [f64; DENSE],
     /// Covariance of the weights.
     spread: [[f64; DENSE]; DENSE],
-    hashed: Box<[Weight]>,
+    /// Weights of the hashed features, and the sums of their squared gradients. Separate arrays, because scoring reads
+    /// only the weights.
+    hashed: Box<[f32]>,
+    squares: Box<[f32]>,
 }
 
 /// What is saved of a learner: weights, their covariance, and the hashed features that were ever learnt.
@@ -46,8 +49,8 @@ impl LinkEstimator {
         for (at, deviation) in deviations.into_iter().enumerate() {
             spread[at][at] = f64::from(deviation).powi(2);
         }
-        let hashed = vec![Weight::default(); BUCKETS].into_boxed_slice();
-        LinkEstimator { weights: weights.map(f64::from), spread, hashed }
+        let zeros = || vec![0.0; BUCKETS].into_boxed_slice();
+        LinkEstimator { weights: weights.map(f64::from), spread, hashed: zeros(), squares: zeros() }
     }
 
     /// Log odds that the link's target is relevant.
@@ -62,7 +65,7 @@ impl LinkEstimator {
 
     /// Contribution of the hashed features to the log odds.
     pub(super) fn of_hashed(&self, hashed: &[u32]) -> f64 {
-        hashed.iter().map(|&at| f64::from(self.hashed[at as usize % BUCKETS].value)).sum()
+        hashed.iter().map(|&at| f64::from(self.hashed[at as usize % BUCKETS])).sum()
     }
 
     /// Trains on a link whose target has the given relevance.
@@ -83,22 +86,26 @@ impl LinkEstimator {
         }
         let miss = miss as f32;
         for &at in hashed {
-            let weight = &mut self.hashed[at as usize % BUCKETS];
-            weight.squares += miss * miss;
-            weight.value += RATE * miss / (0.1 + weight.squares).sqrt();
+            let at = at as usize % BUCKETS;
+            self.squares[at] += miss * miss;
+            self.hashed[at] += RATE * miss / (0.1 + self.squares[at]).sqrt();
         }
     }
 
     pub(super) fn state(&self) -> State {
-        let used = (0..).zip(&*self.hashed).filter(|(_, weight)| weight.squares > 0.0);
-        (self.weights, self.spread, used.map(|(at, weight)| (at, *weight)).collect())
+        let all = self.hashed.iter().zip(&self.squares).map(|(&value, &squares)| Weight { value, squares });
+        let used = (0..).zip(all).filter(|(_, weight)| weight.squares > 0.0);
+        (self.weights, self.spread, used.collect())
     }
 
     pub(super) fn restore(&mut self, (weights, spread, used): State) -> Result<(), StateError> {
         state::check(used.iter().all(|(at, _)| (*at as usize) < BUCKETS))?;
         (self.weights, self.spread) = (weights, spread);
-        self.hashed.fill(Weight::default());
-        used.into_iter().for_each(|(at, weight)| self.hashed[at as usize] = weight);
+        self.hashed.fill(0.0);
+        self.squares.fill(0.0);
+        for (at, Weight { value, squares }) in used {
+            (self.hashed[at as usize], self.squares[at as usize]) = (value, squares);
+        }
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    AlarmSettings, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits,
+    AGENT, AlarmSettings, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits,
     LostPages, NotStarted, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Policy, SqliteStore, Store, StoreReader, WorkspaceWriter};
@@ -426,9 +426,6 @@ fn confine(domains: &mut Vec<String>) -> anyhow::Result<()> {
         ))),
     }
 }
-
-/// User agent token in robots.txt files.
-const AGENT: &str = "porthole";
 
 /// Timeout of one judgment by an external program.
 const PATIENCE: Duration = Duration::from_secs(30);

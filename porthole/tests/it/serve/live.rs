@@ -24,8 +24,14 @@ fn endless_site() -> String {
             std::thread::sleep(Duration::from_millis(20));
             let links: String =
                 (1..4).map(|step| format!("<a href='/{}'>next</a>", number * 3 + step)).collect();
-            let words = "owl nest feather plumage songbird beak wing sparrow ".repeat(8);
-            let body = format!("<title>Birds {number}</title><p>{number} {words}{number}</p>{links}");
+            // Half of the words differ from page to page: copies of other pages have no links.
+            let words = ["owl", "nest", "feather", "plumage", "songbird", "beak", "wing", "sparrow"];
+            let word = |at: u64| match at % 2 {
+                0 => words[(at / 2 * (number + 3) + number) as usize % 8].to_owned(),
+                _ => format!("w{}", (number * 60 + at) * 7_919 % 100_003),
+            };
+            let words = (0..80).map(word).collect::<Vec<_>>().join(" ");
+            let body = format!("<title>Birds {number}</title><p>{words}</p>{links}");
             let head = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n",
                 body.len()
@@ -55,6 +61,7 @@ impl Drop for Ending {
 
 /// A crawl of another process.
 fn foreign_crawl(folder: &TempDir) -> Ending {
+    allow_loopback(folder);
     let start = endless_site();
     let crawl = Command::new(env!("CARGO_BIN_EXE_porthole"))
         .args(["-C", "ws", "crawl", "--polite", "off", "--workers", "2", "--start", &start])
@@ -130,7 +137,7 @@ fn a_crawl_of_another_process_is_watched_and_commanded() {
     assert_eq!(stopped["failed"], false);
     crawl.0.wait().unwrap();
     let status = server.until(STATUS, |status| status["is_running"] == false);
-    assert_eq!(status["last_stop"], "stopped", "{status}");
+    assert_eq!(status["last_stop"], "interrupted", "{status}");
     assert_eq!(server.post(COMMANDS, &json!({"what": "pause"})).status, 409);
 
     // All dots are there, once each, whatever the size of a page.
@@ -154,7 +161,7 @@ fn a_crawl_of_another_process_is_watched_and_commanded() {
 fn allow_loopback(folder: &TempDir) {
     let file = folder.path().join("ws/porthole.toml");
     let settings =
-        "[fetch]\ncontact = \"me@example.org\"\nloopback = true\n[polite]\ndelay = 0.01\nmin-delay = 0.01\n";
+        "[fetch]\ncontact = \"me@example.org\"\nloopback = true\n[polite]\ndelay = 0.01\ndelay-factor = 1\n";
     fs::write(file, settings).unwrap();
 }
 
@@ -174,7 +181,11 @@ fn a_crawl_is_started_here_and_ends_with_the_server() {
     server.end();
     let status: Value =
         serde_json::from_str(&porthole(folder.path(), &["-C", "ws", "status", "--json"])).unwrap();
-    assert_eq!((&status["crawling"], &status["last_stop"]), (&json!(false), &json!("stopped")), "{status}");
+    assert_eq!(
+        (&status["crawling"], &status["last_stop"]),
+        (&json!(false), &json!("interrupted")),
+        "{status}"
+    );
 }
 
 #[test]
@@ -188,7 +199,7 @@ fn a_job_is_cancelled() {
     let ended = server.finished(&job);
     assert_eq!(
         (&ended["state"], &ended["result"]["stop"]),
-        (&json!("cancelled"), &json!("stopped")),
+        (&json!("cancelled"), &json!("interrupted")),
         "{ended}"
     );
     let again = server.send("/api/v1/w/ws/crawl", &json!({"pages": 1}));

@@ -17,8 +17,12 @@ pub(super) const SCRIPT: &str = "<script>alert(1)</script>";
 pub(super) const IMAGE: &str = "\"><img src=x onerror=alert(1)>";
 
 const BIRDS: [&str; 8] = ["owl", "nest", "feather", "plumage", "songbird", "beak", "wing", "sparrow"];
+const OWLS: [&str; 8] = ["owl", "nest", "feather", "plumage", "hoot", "talon", "barn", "dusk"];
 const FOOD: [&str; 8] = ["soup", "bread", "oven", "onion", "recipe", "flour", "butter", "stew"];
+/// Pages of each host.
 const PAGES: usize = 20;
+/// Hosts with their words. Two are about birds, since hubs and authorities are pages of different sites.
+const HOSTS: [(&str, &[&str; 8]); 3] = [("birds", &BIRDS), ("owls", &OWLS), ("food", &FOOD)];
 
 /// A `porthole serve` that ends with the test.
 pub(super) struct Server {
@@ -194,7 +198,7 @@ fn page(host: &str, words: &[&str; 8], number: usize) -> String {
     let text: Vec<&str> = (0..60).map(|at| words[(at * (number + 3) + at / 5 + number) % 8]).collect();
     let links: String = (1..5)
         .map(|step| url(host, (number + step) % PAGES))
-        .chain([url(if host == "birds" { "food" } else { "birds" }, number)])
+        .chain(HOSTS.iter().filter(|(other, _)| *other != host).map(|(other, _)| url(other, number % PAGES)))
         .map(|url| format!("<a href='{url}'>{SCRIPT} more</a> "))
         .collect();
     let title = SCRIPT.replace('<', "&lt;");
@@ -214,13 +218,13 @@ pub(super) fn crawled() -> TempDir {
         let mut writer = WarcWriter::new(file, RecordFormat::Gzip, 1);
         let headers = [("Content-Type", "text/html")].into_iter().collect();
         let mut examples = String::new();
-        for (host, words, topic) in
-            [("birds", &BIRDS, format!("/Birds/{IMAGE}")), ("food", &FOOD, "/Food".to_owned())]
-        {
+        for (place, (host, words)) in HOSTS.into_iter().enumerate() {
             for number in 0..PAGES {
-                let body = page(host, words, number);
+                let body = page(host, words, number + place * PAGES);
                 writer.response(&WarcResponse::new(&url(host, number), &headers, body.as_bytes())).unwrap();
             }
+        }
+        for (host, topic) in [("birds", format!("/Birds/{IMAGE}")), ("food", "/Food".to_owned())] {
             examples += &(0..5).map(|number| format!("{}\t{topic}\n", url(host, number))).collect::<String>();
         }
         drop(writer);
