@@ -37,7 +37,6 @@ export class World {
     world.origin = new URL(world.address).origin;
     world.browser = await launch();
     world.context = await world.browser.newContext({ viewport: { width: 1280, height: 900 } });
-    world.context.setDefaultTimeout(PATIENCE);
     world.page = await world.open(world.context);
     await world.page.goto(world.address);
     return world;
@@ -46,6 +45,7 @@ export class World {
   /** A tab whose errors fail the tests. */
   async open(context) {
     const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
     this.problems ??= [];
     page.on('pageerror', (error) => this.problems.push(`${page.url()}: ${error.message}`));
     page.on('console', (message) => {

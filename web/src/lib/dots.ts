@@ -65,10 +65,10 @@ export class Dots {
     return isAppend;
   }
 
-  /** Harvest of the pages among the `window` fetches that end with this one; NaN if there is none. */
+  /** Harvest of the last `window` pages up to this fetch; NaN if there is none. */
   average(index: number, window: number): number {
     const end = Math.min(this.length, index + 1);
-    const from = Math.max(0, end - window);
+    const from = this.firstJudged(this.judged[end] - window, end);
     const pages = this.judged[end] - this.judged[from];
     return pages ? (this.sums[end] - this.sums[from]) / pages : NaN;
   }
@@ -94,6 +94,18 @@ export class Dots {
     while (low < high) {
       const middle = (low + high) >> 1;
       if (values[middle] < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** First place before which so many pages were judged. */
+  private firstJudged(count: number, end: number): number {
+    let low = 0;
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.judged[middle] < count) low = middle + 1;
       else high = middle;
     }
     return low;

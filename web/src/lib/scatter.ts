@@ -26,7 +26,7 @@ const HEADROOM = 0.12;
 export class Scatter {
   axis: Axis = 'seq';
   view: View = { kind: 'all' };
-  /** Fetches that the moving average spans. */
+  /** Pages that the moving average spans. */
   window = 100;
   isLive = false;
   hovered = -1;
