@@ -4,7 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use porthole_store::{FetchOutcome, Result, StoreReader};
-use porthole_types::{Timestamp, TopicId};
+use porthole_types::{AlarmNotice, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -162,16 +162,16 @@ impl CrawlTrace {
         Ok(())
     }
 
-    /// Notes the beginning or the end of an alarm; the detail is `what: text`, or `what: over; text`.
+    /// Notes the beginning or the end of an alarm.
     fn note_alarm(&mut self, id: u64, at: i64, detail: &str) {
-        let (kind, text) = detail.split_once(": ").unwrap_or(("", detail));
-        let same = self.alarms.iter_mut().filter(|alarm| alarm.kind == kind);
+        let Some(AlarmNotice { kind, begins, text }) = AlarmNotice::parse(detail) else { return };
+        let same = self.alarms.iter_mut().filter(|alarm| alarm.kind == kind.title());
         same.for_each(|alarm| alarm.is_active = false);
-        if text.starts_with("over; ") {
+        if !begins {
             return;
         }
-        let (kind, detail) = (kind.to_owned(), text.to_owned());
-        self.alarms.push(AlarmRow { id, at, kind, detail, is_active: true });
+        let kind = kind.title().to_owned();
+        self.alarms.push(AlarmRow { id, at, kind, detail: text, is_active: true });
         let surplus = self.alarms.len().saturating_sub(MOST_ALARMS);
         self.alarms.drain(..surplus);
     }

@@ -34,7 +34,7 @@ pub(super) const MOST_QUERIES: usize = 4;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct SearchQuery {
+pub(crate) struct SearchParameters {
     /// Words, and phrases in quotes.
     q: String,
     /// Only pages about this topic and the topics below it.
@@ -83,12 +83,12 @@ struct SnippetPart {
 }
 
 /// Search the text of the pages
-#[utoipa::path(get, path = "/w/{w}/search", params(("w" = String, Path,), SearchQuery),
+#[utoipa::path(get, path = "/w/{w}/search", params(("w" = String, Path,), SearchParameters),
     responses((status = 200, body = SearchHits)))]
 pub(crate) async fn search(
     State(state): State<Arc<DashboardState>>,
     Named(workspace): Named,
-    QueryOf(query): QueryOf<SearchQuery>,
+    QueryOf(query): QueryOf<SearchParameters>,
 ) -> Answer<Json<SearchHits>> {
     let words = SearchRequest::phrases(&query.q);
     if words.is_empty() {

@@ -329,37 +329,8 @@ pub(crate) async fn teach(
     let limit = query.limit.unwrap_or(20).clamp(1, 1_000);
     let call = workspace.call(&["teach"]).hidden("--json").option("limit", &limit.to_string());
     let output = state.runner.finish(&call).await?;
-    if let Ok(rows) = serde_json::from_value(output.json()) {
-        return Ok(Json(rows));
+    match serde_json::from_value(output.json()) {
+        Ok(rows) => Ok(Json(rows)),
+        Err(_) => Err(ApiError::failed(output.error())),
     }
-    if !output.error().contains("unrecognized subcommand") {
-        return Err(ApiError::failed(output.error()));
-    }
-    workspace.read(move |workspace| uncertain(workspace, limit)).await.map(Json)
-}
-
-/// The same without `porthole teach`: no text and no words.
-fn uncertain(workspace: &ServedWorkspace, limit: u32) -> Answer<Vec<TeachRow>> {
-    let query = PagesQuery {
-        order: Some(PageOrderWord::Uncertain),
-        topic: None,
-        site: None,
-        min: None,
-        max: None,
-        limit: Some(limit),
-        offset: None,
-    };
-    let tree = workspace.tree()?;
-    let about = tree.good().next().map(|good| tree.path(good)).unwrap_or_default();
-    let row = |page: PageRow| TeachRow {
-        url: page.url,
-        title: page.title,
-        snippet: String::new(),
-        relevance: page.relevance,
-        topic: page.topic.unwrap_or_default(),
-        about: about.clone(),
-        words_for: Vec::new(),
-        against: Vec::new(),
-    };
-    Ok(page_rows(workspace, &query)?.into_iter().map(row).collect())
 }

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use porthole_store::{CommandRow, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
-use porthole_types::{Mark, TopicId};
+use porthole_types::{LiveCrawl, Mark, TopicId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -23,8 +23,6 @@ pub(super) const LAST_STOP: &str = "crawl.last_stop";
 const STRATEGY: &str = "crawl.strategy";
 /// Setting: ids of topics whose pages are followed, too.
 const TOWARD: &str = "crawl.toward";
-/// Setting: what a running crawl says of itself.
-const LIVE: &str = "crawl.live";
 /// Setting: the order of the queue.
 const POLICY: &str = "policy";
 /// Name of the critic among the models.
@@ -170,7 +168,7 @@ pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<Dashboa
         let trace = workspace.trace()?;
         (trace.totals(&on_topic), trace.started.clone(), trace.alarms.clone())
     };
-    let live = match reader.setting(LIVE)? {
+    let live = match reader.setting(LiveCrawl::SETTING)? {
         Some(text) if is_running => serde_json::from_str::<LiveFacts>(&text).ok(),
         _ => None,
     };
