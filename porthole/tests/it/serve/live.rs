@@ -107,11 +107,12 @@ fn a_crawl_of_another_process_is_watched_and_commanded() {
         (&json!(false), &json!("porthole -C ws pause")),
         "{paused}"
     );
-    assert_eq!(server.read(STATUS)["is_paused"], true);
+    // A crawl writes its state about once a second.
+    server.until(STATUS, |status| status["is_paused"] == true);
     let (name, command) = events.find(|(name, _)| name == "command").unwrap();
     assert_eq!((name.as_str(), &command["what"]), ("command", &json!("pause")));
     server.send(COMMANDS, &json!({"what": "resume"}));
-    assert_eq!(server.read(STATUS)["is_paused"], false);
+    server.until(STATUS, |status| status["is_paused"] == false);
 
     for (body, expected) in [
         (json!({"what": "workers", "parameters": {"workers": 1}}), "at most 1 requests"),
