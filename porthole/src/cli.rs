@@ -79,7 +79,7 @@ pub(crate) enum CliCommand {
     /// Classify pages and show the terms that decide
     Classify(Classify),
     /// Crawl from the examples of the good topics
-    Crawl(Crawl),
+    Crawl(Box<Crawl>),
     /// Pause the running crawl: no new requests until `porthole resume`
     Pause,
     /// Resume a paused crawl
