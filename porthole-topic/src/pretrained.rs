@@ -31,6 +31,9 @@ const WHAT: &str = "taxonomy";
 const MAGIC: &[u8; 8] = b"PHTAXON\n";
 const VERSION: u32 = 1;
 
+/// A static, because a constant is copied into every crate that uses it.
+static GENERAL: &[u8] = include_bytes!("../assets/general.taxonomy");
+
 impl Pretrained {
     /// The general taxonomy that comes with the program (W 2.1), which provides negative examples and candidate topics
     /// from the start. Made by `porthole lab general`.
@@ -40,7 +43,7 @@ impl Pretrained {
 
     /// The same as bytes, because compressing it again is slow.
     pub fn general_bytes() -> &'static [u8] {
-        include_bytes!("../assets/general.taxonomy")
+        GENERAL
     }
 
     /// Whether these bytes are the general taxonomy of another version of the program, which made other terms.
