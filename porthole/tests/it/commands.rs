@@ -125,6 +125,19 @@ fn a_synthetic_web_is_described_shown_and_served() {
     assert!(index.starts_with("HTTP/1.1 200") && index.contains("/Recreation/Cycling"), "{index}");
 }
 
+#[test]
+fn a_reader_that_closes_the_pipe_of_the_labels_is_no_error() {
+    let mut labels = Command::new(env!("CARGO_BIN_EXE_porthole"))
+        .args(["lab", "synth", "--pages", "20000", "--labels"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(labels.stdout.take());
+    let output = labels.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
 fn ask(addr: &str, target: &str) -> String {
     let mut stream = TcpStream::connect(addr).unwrap();
     write!(stream, "GET {target} HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n").unwrap();

@@ -1,6 +1,6 @@
 //! `porthole lab synth`: generates a synthetic web; prints its figures or a page, or serves it.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -55,11 +55,8 @@ fn print_stats(web: &SyntheticWeb, json: bool) -> anyhow::Result<()> {
 
 /// The labels, in the form that experiments read.
 fn print_labels(web: &SyntheticWeb) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    for (url, truth) in web.pages().filter(|(_, truth)| truth.earns_credit()) {
-        writeln!(out, "{url}\t{}", truth.path)?;
-    }
-    Ok(out.flush()?)
+    let labelled = web.pages().filter(|(_, truth)| truth.earns_credit());
+    Ok(output::print_lines(labelled.map(|(url, truth)| format!("{url}\t{}", truth.path)))?)
 }
 
 fn print_page(web: &SyntheticWeb, url: &str) -> anyhow::Result<()> {
