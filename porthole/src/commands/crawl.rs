@@ -30,7 +30,7 @@ use self::summary::{Summary, explain_stagnation};
 use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::serve::CrawlDashboard;
-use crate::commands::{scope_preview, toward};
+use crate::commands::{distill, scope_preview, toward};
 use crate::output::{self, Progress, misuse};
 use crate::settings::{BroadenWord, RawBacklinks};
 use crate::sources;
@@ -127,8 +127,12 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
         store.set_settings(&[(LAST_STOP, ending), (STRATEGY, &watch.strategy), (SEED, &seed)])?;
         store.tidy()?;
     }
+    let counts = store.counts();
+    if code != DISK_FULL && computes_hubs(&workspace, arguments) {
+        distill::after_crawl(&workspace, counts.links)?;
+    }
     watch.finish(ending);
-    let summary = Summary::new(&watch, &watch.strategy, ending, store.counts());
+    let summary = Summary::new(&watch, &watch.strategy, ending, counts);
     if arguments.json {
         output::print_json(&summary)?;
     } else {
@@ -177,9 +181,8 @@ fn prepare(
         return Err(misuse(format!("{} {why}", focus.strategy.name())));
     }
     let mut crawl = visit(workspace, arguments, store)?.focused(focus).truncating(arguments.truncate);
-    let distill = &workspace.settings.distill;
-    if !arguments.no_hubs && (arguments.hubs || distill.during_crawl.unwrap_or(true)) {
-        crawl = crawl.distilling(distill.ready()?)?;
+    if computes_hubs(workspace, arguments) {
+        crawl = crawl.distilling(workspace.settings.distill.ready()?)?;
     }
     if let Some(settings) = workspace.settings.alarms.ready()? {
         let settings = AlarmSettings { watches_relevance: is_focused(arguments), ..settings };
@@ -203,6 +206,10 @@ fn prepare(
         say_lost(crawl.lost_pages());
     }
     Ok(crawl)
+}
+
+fn computes_hubs(workspace: &Workspace, arguments: &cli::Crawl) -> bool {
+    !arguments.no_hubs && (arguments.hubs || workspace.settings.distill.during_crawl.unwrap_or(true))
 }
 
 /// What the archive says of a crawl: who crawls, and whether robots.txt is obeyed.

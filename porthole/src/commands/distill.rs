@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use porthole_crawl::{DISTILLED_BY, Engine, Snapshot, neighbourhoods};
+use porthole_crawl::{DISTILLED_BY, Engine, SiteBy, Snapshot, neighbourhoods};
 use porthole_store::{DistilledScores, SqlScores, SqliteReader, WorkspaceWriter};
 use porthole_types::UrlId;
 use serde::Serialize;
@@ -26,18 +26,14 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     };
     let found = find(&snapshot, &reader, arguments.engine, rho)?;
     let seconds = start.elapsed().as_secs_f64();
-    let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
-    let scores = DistilledScores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
-    let mut writer = workspace.writer()?;
-    writer.set_scores(&scores)?;
-    writer.set_setting(DISTILLED_BY, by.name())?;
+    let neighbourhoods = store_scores(&workspace, &reader, &snapshot, &found, by)?;
     let facts = DistillFigures {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),
         links: snapshot.graph().links(),
         hubs: found.hubs.len(),
         authorities: found.auth.len(),
-        neighbourhoods: neighbourhoods.len(),
+        neighbourhoods,
         iterations: found.iterations,
         converged: found.converged,
         read_seconds,
@@ -48,6 +44,38 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     }
     facts.print();
     Ok(())
+}
+
+/// Distils the graph of a small crawl when it ends, so that its hubs and authorities can be listed at once. The graph
+/// of a large crawl has been distilled during the crawl.
+pub(crate) fn after_crawl(workspace: &Workspace, links: usize) -> anyhow::Result<()> {
+    if links > MAX_LINKS_AFTER_CRAWL {
+        return Ok(());
+    }
+    let (reader, settings) = (workspace.reader()?, workspace.settings.distill.ready()?);
+    let snapshot = Snapshot::read_by(&reader, settings.site)?;
+    let found = find(&snapshot, &reader, EngineWord::Native, settings.rho)?;
+    store_scores(workspace, &reader, &snapshot, &found, settings.site)?;
+    Ok(())
+}
+
+/// A graph of this size is distilled in a fraction of a second.
+const MAX_LINKS_AFTER_CRAWL: usize = 200_000;
+
+/// Stores scores, and the evidence of the neighbours of pages. Returns the number of pages with changed neighbours.
+fn store_scores(
+    workspace: &Workspace,
+    reader: &SqliteReader,
+    snapshot: &Snapshot,
+    found: &ComputedScores,
+    by: SiteBy,
+) -> anyhow::Result<usize> {
+    let neighbourhoods = neighbourhoods(snapshot, reader)?;
+    let scores = DistilledScores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
+    let mut writer = workspace.writer()?;
+    writer.set_scores(&scores)?;
+    writer.set_setting(DISTILLED_BY, by.name())?;
+    Ok(neighbourhoods.len())
 }
 
 /// Scores in the form that the store takes.

@@ -462,7 +462,8 @@ fn hubs_are_found_during_a_crawl_unless_that_is_switched_off() {
     };
     let (times, hubs) = distillations(&[], "least = 50\nrest = 60");
     assert!(times >= 2 && hubs > 0, "{times} {hubs}");
-    assert_eq!(distillations(&[], ""), (0, 0), "not before 2,000 pages");
+    let (times, hubs) = distillations(&[], "");
+    assert!(times == 0 && hubs > 0, "not before 2,000 pages, but at the end: {times} {hubs}");
     assert_eq!(distillations(&["--no-hubs"], "least = 50"), (0, 0));
     assert_eq!(distillations(&[], "least = 50\nduring-crawl = false"), (0, 0));
     assert!(distillations(&["--hubs"], "least = 50\nduring-crawl = false").0 > 0);

@@ -31,8 +31,12 @@ fn url(host: &str) -> String {
 struct Place(TempDir);
 
 impl Place {
-    /// A workspace whose crawl has fetched all pages.
+    /// A workspace whose crawl has fetched all pages and computed no scores.
     fn crawled() -> Place {
+        Place::crawled_with(&["--no-hubs"])
+    }
+
+    fn crawled_with(options: &[&str]) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let file = File::create(place.0.path().join("web.warc.gz")).unwrap();
         let mut writer = WarcWriter::new(file, RecordFormat::Gzip, 1);
@@ -53,7 +57,7 @@ impl Place {
         place.ok(&["examples", "import", "examples.tsv", "--web", "web.warc.gz"]);
         place.ok(&["train"]);
         place.ok(&["topics", "mark", "/Nature/Birds"]);
-        place.ok(&["crawl", "--web", "web.warc.gz"]);
+        place.ok(&[&["crawl", "--web", "web.warc.gz"], options].concat());
         place
     }
 
@@ -107,6 +111,15 @@ fn hubs_and_authorities_are_found_and_explained() {
     assert!(!printed.contains("soup.test"), "it is about food: {printed}");
     let refused = place.run(&["top", "pages", "--why"]);
     assert_eq!(refused.status.code(), Some(4));
+}
+
+#[test]
+fn a_small_crawl_has_hubs_when_it_ends() {
+    let place = Place::crawled_with(&[]);
+    let hubs = place.best("hubs");
+    assert!(!hubs.is_empty() && !place.best("authorities").is_empty());
+    place.ok(&["distill"]);
+    assert_eq!(place.best("hubs"), hubs, "the same as by command");
 }
 
 #[test]
