@@ -18,7 +18,7 @@ export const BIRDS = [
   'http://www.ground-year-12.example/nest/work-time-58.html',
   'http://www.thing-time-47.test/law/start/34/',
 ];
-/** Words that `BIRDS` and two other pages are found with. */
+/** Words that `BIRDS` and the hostile page are found with; those that fit become examples. */
 export const SEARCHED = 'bird nest swallow';
 
 export const HOSTILE = 'http://www.hostile.example/';
