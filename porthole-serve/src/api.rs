@@ -45,6 +45,8 @@ pub(crate) struct DashboardState {
     pub(crate) workspaces: WorkspaceList,
     pub(crate) jobs: Arc<JobBoard>,
     pub(crate) runner: Arc<ProgramRunner>,
+    /// Search endpoint, named by whoever started the server.
+    pub(crate) search_url: Option<String>,
     /// Places for queries.
     queries: Arc<Semaphore>,
     /// Places for clients that listen to events.
@@ -60,6 +62,7 @@ impl DashboardState {
             workspaces: WorkspaceList::new(&options.folders)?,
             jobs: Arc::new(JobBoard::new(runner.clone())),
             runner,
+            search_url: options.search_url.clone(),
             queries: Arc::new(Semaphore::new(questions::MOST_QUERIES)),
             listeners: Arc::new(Semaphore::new(MOST_LISTENERS)),
             end,

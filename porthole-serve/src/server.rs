@@ -37,6 +37,8 @@ pub struct DashboardOptions {
     pub listen: Option<SocketAddr>,
     /// More names under which the server is reached.
     pub host_names: Vec<String>,
+    /// Search endpoint for workspaces that begin with words.
+    pub search_url: Option<String>,
     /// The program whose commands are run.
     pub program: PathBuf,
 }

@@ -4,7 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use porthole_store::{FetchOutcome, Result, StoreReader};
-use porthole_types::{AlarmNotice, Timestamp, TopicId};
+use porthole_types::{AlarmNotice, FrontierSample, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -44,6 +44,8 @@ pub(crate) struct CrawlTrace {
     pub(crate) started: Option<(i64, String)>,
     /// Beginnings and ends of alarms, oldest first.
     pub(crate) alarms: Vec<AlarmRow>,
+    /// Sizes of the frontier: when, and URLs that were queued then.
+    frontier: Vec<(i64, u64)>,
 }
 
 const NO_TOPIC: u16 = u16::MAX;
@@ -97,6 +99,8 @@ pub(crate) struct CrawlSeries {
     pub(crate) mean_relevance: Vec<Option<f64>>,
     /// Failures, permanent or not.
     pub(crate) failures: Vec<u64>,
+    /// URLs that were queued at the end of the bucket; null before the first minute of the crawl is over.
+    pub(crate) frontier: Vec<Option<u64>>,
 }
 
 /// Figures of a whole crawl.
@@ -147,6 +151,10 @@ impl CrawlTrace {
                     }
                     "stopped" => self.alarms.iter_mut().for_each(|alarm| alarm.is_active = false),
                     "alarm" => self.note_alarm(*id, event.at.0, &event.detail),
+                    FrontierSample::EVENT => {
+                        let sample = FrontierSample::parse(&event.detail);
+                        self.frontier.extend(sample.map(|sample| (event.at.0, sample.queued)));
+                    }
                     _ => {}
                 }
             }
@@ -227,6 +235,7 @@ impl CrawlTrace {
             relevant: vec![0; length],
             mean_relevance: vec![None; length],
             failures: vec![0; length],
+            frontier: vec![None; length],
         };
         let mut sums = vec![0.0; length];
         for number in 0..self.seq.len() {
@@ -245,7 +254,20 @@ impl CrawlTrace {
         for ((mean, sum), &pages) in series.mean_relevance.iter_mut().zip(sums).zip(&series.pages) {
             *mean = (pages > 0).then(|| sum / pages as f64);
         }
+        self.fill_frontier(&mut series);
         series
+    }
+
+    /// Sets the last known size of the frontier in every bucket: it does not change while nothing is crawled.
+    fn fill_frontier(&self, series: &mut CrawlSeries) {
+        let mut samples = self.frontier.iter().peekable();
+        let mut last = None;
+        for (size, start) in series.frontier.iter_mut().zip(&series.at) {
+            while let Some((_, queued)) = samples.next_if(|(at, _)| *at < start + series.bucket) {
+                last = Some(*queued);
+            }
+            *size = last;
+        }
     }
 
     /// Figures of the whole crawl; `good` are the topics that count as on topic.
@@ -341,6 +363,16 @@ mod tests {
         let totals = trace.totals(&[TopicId(3)]);
         assert!((totals.harvest.unwrap() - 0.4).abs() < 1e-6);
         assert_eq!((totals.on_topic, totals.first_at, totals.last_at), (1, Some(10_500), Some(13_500)));
+    }
+
+    #[test]
+    fn buckets_have_the_last_known_size_of_the_frontier() {
+        let mut trace = trace(&[(PAGE, 0.8, 3); 8]);
+        trace.frontier = vec![(12_100, 50), (12_900, 60), (15_000, 40)];
+        let series = trace.series(1_000);
+        assert_eq!(series.at[0], 10_000);
+        let sixty = Some(60);
+        assert_eq!(series.frontier, [None, None, sixty, sixty, sixty, Some(40), Some(40), Some(40)]);
     }
 
     #[test]

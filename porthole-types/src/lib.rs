@@ -14,7 +14,7 @@ mod url;
 pub use clock::{Clock, ManualClock, Timestamp};
 pub use headers::Headers;
 pub use id::{SiteId, TermId, TopicId, UrlId};
-pub use live::{ActiveAlarm, AlarmKind, AlarmNotice, AlarmRecord, LiveCrawl};
+pub use live::{ActiveAlarm, AlarmKind, AlarmNotice, AlarmRecord, FrontierSample, LiveCrawl};
 pub use result::{
     Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Rank, SegmentSpan, Work,
     shortened,

@@ -1,5 +1,5 @@
 //! What a running crawl says of itself for those who watch it from outside: the setting [`LiveCrawl::SETTING`] and the
-//! events of kind [`AlarmNotice::EVENT`].
+//! events of the kinds [`AlarmNotice::EVENT`] and [`FrontierSample::EVENT`].
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,32 @@ pub struct LiveCrawl {
 impl LiveCrawl {
     /// Name of the setting.
     pub const SETTING: &'static str = "crawl.live";
+}
+
+/// Size of the frontier at a moment, as the detail of a row of the table `event`: so that its course can be drawn later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrontierSample {
+    /// URLs that are queued.
+    pub queued: u64,
+    /// URLs that are known.
+    pub known: u64,
+}
+
+impl FrontierSample {
+    /// Kind of the events.
+    pub const EVENT: &'static str = "frontier";
+
+    /// The detail of the event, which [`FrontierSample::parse`] understands.
+    pub fn detail(&self) -> String {
+        format!("{} queued, {} known", self.queued, self.known)
+    }
+
+    /// Reads the detail of an event.
+    pub fn parse(detail: &str) -> Option<FrontierSample> {
+        let (queued, known) = detail.split_once(" queued, ")?;
+        let known = known.strip_suffix(" known")?;
+        Some(FrontierSample { queued: queued.parse().ok()?, known: known.parse().ok()? })
+    }
 }
 
 /// An alarm that has begun and not ended.
@@ -191,6 +217,15 @@ mod tests {
             }
         }
         assert_eq!(AlarmNotice::parse("something else"), None);
+    }
+
+    #[test]
+    fn samples_of_the_frontier_survive_a_round_trip_through_an_event() {
+        let sample = FrontierSample { queued: 12, known: 3_456 };
+        assert_eq!(FrontierSample::parse(&sample.detail()), Some(sample));
+        for detail in ["", "12 queued", "x queued, 3 known", "1 queued, 2 known, 3"] {
+            assert_eq!(FrontierSample::parse(detail), None, "{detail}");
+        }
     }
 
     #[test]

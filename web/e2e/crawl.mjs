@@ -60,6 +60,18 @@ export const scenarios = [
     await page.getByRole('treeitem', { selected: true }).getByText('good').waitFor();
     await page.waitForFunction(async (before) => (await (await fetch('/api/v1/w/birds/status')).json()).harvest > before + 0.005, before.harvest, { polling: 500 });
   }],
+  ['the only good topic of a running crawl can be unmarked, and another marked', async (world) => {
+    const { page, origin } = world;
+    await page.goto(`${origin}/w/birds/topics?topic=%2FScience%2FBiology`);
+    await page.getByRole('button', { name: 'good: unmark' }).click();
+    await page.getByText(/porthole -C birds topics unmark \/Science\/Biology/).first().waitFor();
+    await page.getByRole('treeitem', { selected: true }).getByText('good').waitFor({ state: 'detached' });
+    assert.equal(await page.locator('.notice[data-state=failed]').count(), 0);
+    assert.equal((await world.api('/w/birds/status')).is_running, true);
+    await page.getByRole('button', { name: 'mark good', exact: true }).click();
+    await page.getByRole('treeitem', { selected: true }).getByText('good').waitFor();
+  }],
+
   ['a crawl of another process is watched and commanded', async (world) => {
     const { page, origin } = world;
     await world.run(['start', ...BIRDS, 'foreign', '--yes', '--contact', 'tests@example.org', '--pages', '1']);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BIRDS } from './world.mjs';
+import { BIRDS, HOSTILE, SEARCHED } from './world.mjs';
 
 export const scenarios = [
   ['from pasted addresses to a running crawl', async (world) => {
@@ -52,6 +52,26 @@ export const scenarios = [
     await page.getByLabel(/stop after pages/).fill('40');
     await page.getByRole('button', { name: 'Start the crawl' }).click();
     await page.waitForURL('**/w/marked/crawl');
+    await page.waitForFunction(() => Number(document.querySelector('.scatter')?.dataset.dots) > 5);
+  }],
+
+  ['from keywords to a running crawl, with pages that a search endpoint names', async (world) => {
+    const { page } = world;
+    await page.goto(world.origin);
+    await page.getByRole('button', { name: 'keywords' }).click();
+    await page.getByLabel(/words that pages about your topic use/).fill(SEARCHED);
+    await page.getByLabel('name of the workspace').fill('worded');
+    await page.getByRole('button', { name: 'Create the workspace' }).click();
+    await page.getByRole('heading', { name: 'Set up worded' }).waitFor();
+    assert.deepEqual(world.search.questions, [SEARCHED]);
+    world.hurry('worded');
+    // The pages that fit are the examples of a good topic, and the critic is trained.
+    const examples = (await world.api('/w/worded/examples')).map((row) => row.url);
+    assert.ok(examples.length >= 3 && examples.every((url) => [...BIRDS, HOSTILE].includes(url)), String(examples));
+    await page.getByText(/Pages it learns from/).waitFor();
+    await page.getByLabel(/stop after pages/).fill('40');
+    await page.getByRole('button', { name: 'Start the crawl' }).click();
+    await page.waitForURL('**/w/worded/crawl');
     await page.waitForFunction(() => Number(document.querySelector('.scatter')?.dataset.dots) > 5);
   }],
 ];

@@ -36,28 +36,16 @@ export const scenarios = [
     await page.getByRole('status').getByText(/rows? in/).waitFor();
     assert.match(page.url(), /name=specialty-sites/);
   }],
-  ['teaching asks, answers go by keys, and the outcome is kept', async (world) => {
-    const { page, origin } = world;
-    await page.goto(`${origin}/w/birds/teach`);
-    await page.getByText('Is this about').waitFor();
-    const first = await page.locator('.sheet h2').textContent();
-    await page.keyboard.press('y');
-    await page.getByText(/1 answer: 1 yes, 0 no/).waitFor();
-    assert.notEqual(await page.locator('.sheet h2').textContent(), first);
-    await page.keyboard.press('n');
-    await page.getByText(/2 answers: 1 yes, 1 no/).waitFor();
-    await page.keyboard.press('s');
-    await page.getByRole('button', { name: 'Train, and show what changes' }).click();
-    await page.getByRole('button', { name: 'take it over' }).click();
-    await page.getByText('in use', { exact: true }).waitFor();
-  }],
   ['an export becomes a file', async ({ page, origin }) => {
     await page.goto(`${origin}/w/birds/exports`);
-    await page.getByRole('radio', { name: /CSV/ }).check();
-    await page.getByRole('button', { name: 'Export', exact: true }).click();
-    const link = page.getByRole('link', { name: /\.csv/ }).first();
-    const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
-    assert.match(file.suggestedFilename(), /\.csv/);
+    for (const [name, ending, beginning] of [['CSV', 'csv', 'url,'], ['Parquet', 'parquet', 'PAR1']]) {
+      await page.getByRole('radio', { name: new RegExp(name) }).check();
+      await page.getByRole('button', { name: 'Export', exact: true }).click();
+      const link = page.getByRole('link', { name: new RegExp(`\\.${ending}$`) }).first();
+      const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
+      assert.match(file.suggestedFilename(), new RegExp(`\\.${ending}$`));
+      assert.equal(readFileSync(await file.path()).subarray(0, beginning.length).toString(), beginning);
+    }
   }],
   ['a topic is added, renamed, moved and removed', async ({ page, origin }) => {
     await page.goto(`${origin}/w/birds/topics?topic=%2FScience`);

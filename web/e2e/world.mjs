@@ -4,12 +4,13 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { launch } from './browser.mjs';
+import { planted } from './planted.mjs';
 
 /** Pages about birds in the synthetic web of seed 21, as in docs/guide.md. */
 export const BIRDS = [
@@ -17,10 +18,22 @@ export const BIRDS = [
   'http://www.ground-year-12.example/nest/work-time-58.html',
   'http://www.thing-time-47.test/law/start/34/',
 ];
+/** Words that `BIRDS` and the hostile page are found with; those that fit become examples. */
+export const SEARCHED = 'bird nest swallow';
+
 export const HOSTILE = 'http://www.hostile.example/';
 export const HOSTILE_TITLE = '<script>window.owned = 1</script><img src=x onerror="window.owned = 2">';
 /** A step that takes longer has failed. */
 export const PATIENCE = 120_000;
+
+/** The program to test. */
+export function findProgram() {
+  const candidates = [process.env.PORTHOLE, '../target/release/porthole', '../target/debug/porthole'];
+  const program = candidates.find((path) => path && existsSync(path));
+  if (program) return resolve(program);
+  console.error('no program to test: build it (cargo build -p porthole), or set PORTHOLE to its path');
+  process.exit(1);
+}
 
 export class World {
   static async create(program) {
@@ -28,11 +41,10 @@ export class World {
     world.program = program;
     world.folder = mkdtempSync(join(tmpdir(), 'porthole-e2e-'));
     world.children = [];
-    const synth = world.start(['lab', 'synth', '--seed', '21', '--serve', '127.0.0.1:0']);
-    const web = (await world.line(synth, /at (http:\/\/[\d.:]+)/))[1];
-    world.proxy = await startProxy(new URL(web));
+    world.proxy = await startProxy(new URL(await world.serveWeb(['--seed', '21'])));
     world.environment = { ...process.env, http_proxy: world.proxy.address, no_proxy: '', NO_COLOR: '1' };
-    const server = world.start(['serve', world.folder, '--listen', '127.0.0.1:0']);
+    world.search = await startSearch();
+    const server = world.start(['serve', world.folder, '--listen', '127.0.0.1:0', '--search-url', `${world.search.address}/search?q={words}&format=json`]);
     world.address = (await world.line(server, /(http:\/\/\S+\?token=\S+)/))[1];
     world.origin = new URL(world.address).origin;
     world.browser = await launch();
@@ -59,6 +71,11 @@ export class World {
       void dialog.dismiss();
     });
     return page;
+  }
+
+  /** Serves a synthetic web. Its address, which is also that of a proxy. */
+  async serveWeb(args) {
+    return (await this.line(this.start(['lab', 'synth', ...args, '--serve', '127.0.0.1:0']), /at (http:\/\/[\d.:]+)/))[1];
   }
 
   start(args) {
@@ -91,9 +108,11 @@ export class World {
   }
 
   /** Loopback needs no politeness, and the tests have no time for it. */
-  hurry(workspace, delay = 0.05) {
+  hurry(workspace, delay = 0.05, more = '') {
     const file = join(this.folder, workspace, 'porthole.toml');
-    writeFileSync(file, `${readFileSync(file, 'utf8').replaceAll(/^\[polite\]$/gm, '# [polite]')}\n[polite]\ndelay = ${delay}\ndelay-factor = 0\n`);
+    // It may be called again.
+    const [first] = readFileSync(file, 'utf8').split('\n# of the tests\n');
+    writeFileSync(file, `${first.replaceAll(/^\[(polite|alarms)\]$/gm, '# [$1]')}\n# of the tests\n[polite]\ndelay = ${delay}\ndelay-factor = 0\n${more}`);
   }
 
   api(path, init = {}) {
@@ -115,16 +134,20 @@ export class World {
       child.kill('SIGTERM');
       await closed;
     }
-    this.proxy?.server.closeAllConnections();
-    this.proxy?.server.close();
+    for (const { server } of [this.proxy, this.search].filter(Boolean)) {
+      server.closeAllConnections();
+      server.close();
+    }
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
-/** Forwards to the synthetic web, and answers itself for the hostile host. */
+/** Forwards to the synthetic web, and answers itself for the hostile host and for planted pages. */
 async function startProxy(web) {
   const server = createServer((request, response) => {
     if (request.url.startsWith(HOSTILE)) return hostile(new URL(request.url).pathname, response);
+    const page = planted(request.url);
+    if (page) return response.writeHead(page.status, { 'Content-Type': 'text/html; charset=utf-8' }).end(page.body);
     const forward = httpRequest({ host: web.hostname, port: web.port, method: request.method, path: request.url, headers: request.headers }, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
@@ -132,9 +155,26 @@ async function startProxy(web) {
     forward.on('error', () => response.destroy());
     request.pipe(forward);
   });
+  return listen(server);
+}
+
+/** A search endpoint that answers like SearXNG. It knows one question. */
+function startSearch() {
+  const questions = [];
+  const server = createServer((request, response) => {
+    const words = new URL(request.url, 'http://search').searchParams.get('q');
+    questions.push(words);
+    const urls = words === SEARCHED ? [...BIRDS, 'javascript:window.owned=5', HOSTILE] : [];
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ query: words, results: urls.map((url) => ({ url, title: HOSTILE_TITLE, content: 'a page' })) }));
+  });
+  return listen(server, { questions });
+}
+
+async function listen(server, more = {}) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { server, address: `http://127.0.0.1:${server.address().port}` };
+  return { server, address: `http://127.0.0.1:${server.address().port}`, ...more };
 }
 
 function hostile(path, response) {

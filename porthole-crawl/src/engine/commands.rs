@@ -138,13 +138,23 @@ pub struct Refocused {
 }
 
 impl Writer<'_> {
-    /// Executes a command. Returns its answer, or the reason why it failed.
+    /// Executes a command, and stores the state that follows. Returns its answer, or the reason why it failed.
     pub(super) fn execute(
         &mut self,
         command: &Command,
         refocus: &mut dyn Refocus,
     ) -> Result<Result<String, String>, CrawlError> {
         self.restart_alarms_at(command);
+        let done = self.apply(command, refocus)?;
+        self.store_vitals_now()?;
+        Ok(done)
+    }
+
+    fn apply(
+        &mut self,
+        command: &Command,
+        refocus: &mut dyn Refocus,
+    ) -> Result<Result<String, String>, CrawlError> {
         Ok(Ok(match command {
             Command::Pause => {
                 self.pause(true);

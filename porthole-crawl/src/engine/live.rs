@@ -263,6 +263,7 @@ impl WriterLoop {
                 }
                 writer.check_alarms(now)?;
                 writer.store_vitals(now)?;
+                writer.sample_frontier(now)?;
                 if self.observer.waiting().is_break() {
                     return Ok(Stop::Asked);
                 }

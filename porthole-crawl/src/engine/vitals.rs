@@ -1,9 +1,9 @@
 //! What a running crawl says of itself to those who watch it from outside: its state, as the setting
-//! [`LiveCrawl::SETTING`], and its alarms, as events.
+//! [`LiveCrawl::SETTING`], and its alarms and the size of its frontier, as events.
 
 use std::time::Duration;
 
-use porthole_types::{ActiveAlarm, AlarmNotice, Event, LiveCrawl, PageResult, Timestamp};
+use porthole_types::{ActiveAlarm, AlarmNotice, Event, FrontierSample, LiveCrawl, PageResult, Timestamp};
 
 use super::commands::Command;
 use super::crawl::CrawlError;
@@ -20,6 +20,8 @@ pub(crate) struct Vitals {
     pub(crate) held_up: Option<String>,
     /// What was stored last.
     stored: LiveCrawl,
+    /// When the size of the frontier was last recorded; at first, when the run began.
+    sampled: Option<Timestamp>,
 }
 
 /// Measures the disk of the workspace.
@@ -69,6 +71,9 @@ const DISK_INTERVAL: Duration = Duration::from_secs(10);
 /// Time between two writes.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Time between two records of the size of the frontier. The first is written after this time, so that short runs have none.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(60);
+
 /// A report of waiting workers is valid for this long. It is repeated every second.
 const WAITING_VALID: Duration = Duration::from_secs(3);
 
@@ -84,6 +89,24 @@ impl Writer<'_> {
             return Ok(());
         }
         self.store_live(LiveCrawl { at: now.0, ..live })
+    }
+
+    /// Stores the state of the crawl now: whoever has changed it sees it at once.
+    pub(super) fn store_vitals_now(&mut self) -> Result<(), CrawlError> {
+        let live = self.live_state(self.clock.now());
+        self.store_live(live)
+    }
+
+    /// Records the size of the frontier, once a minute.
+    pub(crate) fn sample_frontier(&mut self, now: Timestamp) -> Result<(), CrawlError> {
+        let last = *self.run.vitals.sampled.get_or_insert(now);
+        if now.since(last) < SAMPLE_INTERVAL {
+            return Ok(());
+        }
+        self.run.vitals.sampled = Some(now);
+        let counts = self.store.counts();
+        let sample = FrontierSample { queued: counts.queued as u64, known: counts.known as u64 };
+        self.record_event(FrontierSample::EVENT, &sample.detail())
     }
 
     /// Checks the alarms, and records those that have begun or ended.

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use porthole_report::clusters::clusters;
 use porthole_store::{PageListing, PageOrder, QueryLimits, StoreReader};
-use porthole_types::TermId;
+use porthole_types::{CanonicalUrl, TermId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -24,6 +24,8 @@ const EXAMPLES: usize = 5;
 /// Pages with words in common.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct PageCluster {
+    /// Its words; without common words, the title of the page nearest to its centre, or the host of that page.
+    label: String,
     /// The words that distinguish it from the others.
     words: Vec<String>,
     pages: usize,
@@ -65,12 +67,25 @@ fn cluster(workspace: &ServedWorkspace) -> Answer<Vec<PageCluster>> {
         let page = &pages[number];
         ClusterPage { url: page.url.clone(), title: page.title.clone(), relevance: page.relevance }
     };
-    let told = found.iter().map(|cluster| PageCluster {
-        words: cluster.terms.iter().filter_map(|term| words.get(term).cloned()).collect(),
-        pages: cluster.pages.len(),
-        examples: cluster.pages.iter().take(EXAMPLES).map(example).collect(),
+    let told = found.iter().map(|cluster| {
+        let words: Vec<String> = cluster.terms.iter().filter_map(|term| words.get(term).cloned()).collect();
+        let examples: Vec<ClusterPage> = cluster.pages.iter().take(EXAMPLES).map(example).collect();
+        PageCluster { label: label(&words, &examples), words, pages: cluster.pages.len(), examples }
     });
     Ok(told.collect())
+}
+
+/// Words in a label.
+const LABEL_WORDS: usize = 4;
+
+fn label(words: &[String], examples: &[ClusterPage]) -> String {
+    let Some(first) = examples.first().filter(|_| words.is_empty()) else {
+        return words[..words.len().min(LABEL_WORDS)].join(", ");
+    };
+    match first.title.trim() {
+        "" => CanonicalUrl::parse(&first.url).map(|url| url.host().to_owned()).unwrap_or_default(),
+        title => title.to_owned(),
+    }
 }
 
 /// What could be added to the topics.
@@ -132,4 +147,21 @@ pub(crate) async fn suggestions(
         Ok(found.rows.iter().map(site).collect())
     });
     Ok(Json(Suggestions { broaden, specialty_sites: read.await? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_without_words_is_named_after_its_first_page() {
+        let page = |title: &str| {
+            vec![ClusterPage { url: "http://a.test/x".into(), title: title.into(), relevance: 1.0 }]
+        };
+        let words = ["owl", "nest", "egg", "wing", "beak"].map(String::from);
+        assert_eq!(label(&words, &page("Owls")), "owl, nest, egg, wing");
+        assert_eq!(label(&[], &page(" Owls ")), "Owls");
+        assert_eq!(label(&[], &page("")), "a.test");
+        assert_eq!(label(&[], &[]), "");
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use porthole_store::StoreReader;
 use serde::{Deserialize, Serialize};
 use tempfile::{NamedTempFile, TempPath};
 use utoipa::ToSchema;
@@ -15,9 +16,13 @@ use super::extract::{BodyOf, check_text, check_url};
 use crate::error::{Answer, ApiError};
 use crate::jobs::{JobReport, JobRequest};
 use crate::program::ProgramCall;
+use crate::workspaces::ServedWorkspace;
 
 /// Most URLs that are fetched at once.
 const MOST_URLS: usize = 500;
+
+/// Workspaces whose pages are searched for words.
+const MOST_SEARCHED: usize = 8;
 
 /// A new workspace, from one of URLs, bookmarks and words.
 #[derive(Default, Deserialize, ToSchema)]
@@ -31,7 +36,8 @@ pub(crate) struct NewWorkspace {
     bookmarks: Option<String>,
     /// Folders of the bookmarks to crawl for; the others tell the critic what is not wanted. Empty: all.
     folders: Vec<String>,
-    /// Words: pages that are found with them become the examples.
+    /// Words: pages that are found with them become the examples. They come from the search endpoint that the server was
+    /// started with, or else from the pages of its workspaces.
     words: Option<String>,
     /// Address at which server operators can reach you; sent with every request.
     contact: Option<String>,
@@ -66,7 +72,8 @@ pub(crate) async fn create(
             vec![call]
         }
         (None, Some(words)) if urls.is_empty() => {
-            vec![whole_start(&new).option("words", words).values_of_server(&folder, &new.name)]
+            let call = state.searched(whole_start(&new).option("words", words));
+            vec![call.values_of_server(&folder, &new.name)]
         }
         (None, None) => {
             let init = ProgramCall::new(&["init", "--taxonomy", "general"]);
@@ -86,6 +93,22 @@ pub(crate) async fn create(
 fn whole_start(new: &NewWorkspace) -> ProgramCall {
     let call = ProgramCall::new(&["start", "--yes", "--no-crawl"]).hidden("--json");
     call.optional("contact", new.contact.as_ref())
+}
+
+impl DashboardState {
+    /// Adds where pages with some words are looked for: the search endpoint, or else the pages of the served workspaces.
+    fn searched(&self, call: ProgramCall) -> ProgramCall {
+        if let Some(url) = &self.search_url {
+            return call.option("search-url", url);
+        }
+        let has_pages = |workspace: &Arc<ServedWorkspace>| {
+            workspace.reader.counts().is_ok_and(|counts| counts.fetched > 0)
+        };
+        let crawled = self.workspaces.all().into_iter().flatten().filter(has_pages);
+        crawled
+            .take(MOST_SEARCHED)
+            .fold(call, |call, workspace| call.word("--search-in").path(&workspace.folder, &workspace.name))
+    }
 }
 
 fn bookmarks_file(html: &str) -> Answer<TempPath> {

@@ -74,6 +74,7 @@ enum ExportFormat {
     Warc,
     Wacz,
     Cdxj,
+    Parquet,
     Markdown,
     Text,
     Graph,
@@ -120,7 +121,11 @@ pub(crate) async fn make(
         ExportFormat::Graph => "graphml",
         ExportFormat::Skipped => "jsonl",
         ExportFormat::Taxonomy => "porthole",
-        ExportFormat::Jsonl | ExportFormat::Csv | ExportFormat::Wacz | ExportFormat::Cdxj => format.as_str(),
+        ExportFormat::Jsonl
+        | ExportFormat::Csv
+        | ExportFormat::Wacz
+        | ExportFormat::Cdxj
+        | ExportFormat::Parquet => format.as_str(),
     };
     let folder = workspace.folder.join(FOLDER);
     fs::create_dir_all(&folder)

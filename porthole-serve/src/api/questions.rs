@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use axum::Json;
 use axum::extract::State;
 use porthole_store::{
-    IndexState, MARK_END, MARK_START, NamedQuery, ParameterKind, QueryLimits, SearchRequest, SqlValue,
-    StoreReader,
+    MARK_END, MARK_START, NamedQuery, ParameterKind, QueryLimits, SearchRequest, SqlValue, StoreReader,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,6 +17,7 @@ use super::DashboardState;
 use super::extract::{BodyOf, Named, QueryOf};
 use super::topics;
 use crate::error::{Answer, ApiError};
+use crate::program::error_line;
 use crate::workspaces::ServedWorkspace;
 
 /// Limits of a query; `rows` are shortened.
@@ -108,7 +108,13 @@ pub(crate) async fn search(
             language: query.language,
             limit: query.limit.unwrap_or(20).clamp(1, 1_000) as usize,
         };
-        let answer = workspace.reader.search(&request)?.unwrap_or_default();
+        let found = workspace.reader.search(&request)?;
+        let behind = match &found {
+            Some(answer) => answer.index.behind,
+            // The index does not exist yet.
+            None => workspace.reader.counts()?.fetched as u64,
+        };
+        let answer = found.unwrap_or_default();
         let hit = |page: porthole_store::FoundPage| SearchHit {
             url: page.url,
             title: page.title,
@@ -118,11 +124,10 @@ pub(crate) async fn search(
             score: page.score,
             language: page.language,
         };
-        let IndexState { indexed, behind, .. } = answer.index;
         Ok(SearchHits {
             has_some_words_only: answer.has_some_words_only,
             hits: answer.pages.into_iter().map(hit).collect(),
-            indexed,
+            indexed: answer.index.indexed,
             behind,
         })
     });
@@ -138,19 +143,17 @@ async fn fill_index(state: &Arc<DashboardState>, workspace: &Arc<ServedWorkspace
     }
     let Some(filling) = workspace.filling_place() else { return Ok(()) };
     let call = workspace.call(&["search"]).hidden("--json").option("limit", "1").values(["a"]);
-    let mut child = state.runner.start(&call)?;
+    let child = state.runner.start(&call)?;
     let filled = tokio::spawn(async move {
-        let _ = child.stdout.take().map(|stdout| tokio::spawn(discard(stdout)));
-        let _ = child.stderr.take().map(|stderr| tokio::spawn(discard(stderr)));
-        let _ = child.wait().await;
+        let output = child.wait_with_output().await;
         drop(filling);
+        output
     });
-    let _ = tokio::time::timeout(PATIENCE, filled).await;
-    Ok(())
-}
-
-async fn discard(mut from: impl tokio::io::AsyncRead + Unpin) {
-    let _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
+    let Ok(Ok(Ok(output))) = tokio::time::timeout(PATIENCE, filled).await else { return Ok(()) };
+    match error_line(String::from_utf8_lossy(&output.stderr).lines()) {
+        Some(error) => Err(ApiError::failed(error)),
+        None => Ok(()),
+    }
 }
 
 /// A snippet with its marks as parts.

@@ -107,7 +107,14 @@ pub(crate) async fn series(
             _ => return Err(ApiError::bad("bucket must be minute, hour or 1 to 86400 seconds")),
         },
     };
-    workspace.read(move |workspace| Ok(workspace.trace()?.series(bucket))).await.map(Json)
+    let read = workspace.read(move |workspace| {
+        let mut series = workspace.trace()?.series(bucket);
+        if let Some(last) = series.frontier.last_mut() {
+            *last = Some(workspace.reader.counts()?.queued as u64);
+        }
+        Ok(series)
+    });
+    read.await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]

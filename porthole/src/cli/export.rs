@@ -97,12 +97,12 @@ pub(crate) struct ExportDocuments {
 pub(crate) struct ExportParquet {
     #[command(flatten)]
     pub(crate) selection: PageSelection,
-    /// Write a folder of files, which must not exist
-    #[arg(short, long, value_name = "DIR")]
+    /// Write one file, if the name ends in .parquet, otherwise a folder of files, which must not exist
+    #[arg(short, long, value_name = "DIR|FILE.parquet")]
     pub(crate) output: PathBuf,
-    /// Begin a new file at this size
-    #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = super::crawl::bytes)]
-    pub(crate) size: u64,
+    /// Begin a new file at this size [default: 256MB]; for a folder only
+    #[arg(long, value_name = "SIZE", value_parser = super::crawl::bytes)]
+    pub(crate) size: Option<u64>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -16,6 +16,9 @@ pub(crate) struct Serve {
     /// Another name under which the server is reached
     #[arg(long, value_name = "NAME")]
     pub(crate) host_name: Vec<String>,
+    /// Search endpoint for workspaces that begin with keywords; {words} stands for the words
+    #[arg(long, value_name = "URL")]
+    pub(crate) search_url: Option<String>,
     /// Write the token to this file, readable by you only, for programs
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

@@ -52,6 +52,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Export) -> anyhow::Result<()> {
 /// Size of WARC files, unless the user says otherwise.
 const WARC_BYTES: u64 = 1_000_000_000;
 
+/// Size of a Parquet file unless told otherwise.
+#[cfg(feature = "parquet")]
+const PARQUET_BYTES: u64 = 256_000_000;
+
 const SOFTWARE: &str = concat!("porthole/", env!("CARGO_PKG_VERSION"));
 
 /// What every export needs.
@@ -95,6 +99,26 @@ fn text_output(to: &ExportTo) -> ExportOutput {
     }
 }
 
+/// One file if the name has this ending, otherwise a folder of files of this size.
+fn file_or_folder(
+    path: &Path,
+    ending: &str,
+    size: Option<u64>,
+    default: u64,
+) -> anyhow::Result<ExportOutput> {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    if !name.ends_with(&format!(".{ending}")) {
+        return Ok(ExportOutput::folder(path, ending, size.unwrap_or(default)));
+    }
+    match size {
+        None => Ok(ExportOutput::file(path)),
+        Some(_) => Err(misuse(format!(
+            "--size needs a folder for several files, and {} is one file",
+            path.display()
+        ))),
+    }
+}
+
 impl ExportJob<'_> {
     /// Exports the selected pages, each as a row of text.
     fn pages(
@@ -108,20 +132,12 @@ impl ExportJob<'_> {
     }
 
     fn warc(&self, arguments: &ExportWarc) -> anyhow::Result<()> {
-        let is_file = |path: &Path| path.to_string_lossy().to_ascii_lowercase().ends_with(".warc.gz");
-        let output = match (&arguments.output, arguments.size) {
-            (None, _) if io::stdout().is_terminal() => {
+        let output = match &arguments.output {
+            None if io::stdout().is_terminal() => {
                 return Err(misuse("WARC is not for terminals: write it with `-o DIR`, or to a pipe"));
             }
-            (Some(path), Some(_)) if is_file(path) => {
-                return Err(misuse(format!(
-                    "--size needs a folder for several files, and {} is one file",
-                    path.display()
-                )));
-            }
-            (None, _) => ExportOutput::stream(io::stdout()),
-            (Some(path), _) if is_file(path) => ExportOutput::file(path),
-            (Some(path), size) => ExportOutput::folder(path, "warc.gz", size.unwrap_or(WARC_BYTES)),
+            None => ExportOutput::stream(io::stdout()),
+            Some(path) => file_or_folder(path, "warc.gz", arguments.size, WARC_BYTES)?,
         };
         let to = ExportTo { output: arguments.output.clone(), json: arguments.json };
         let source = self.records(&arguments.selection)?;
@@ -163,8 +179,8 @@ impl ExportJob<'_> {
     #[cfg(feature = "parquet")]
     fn parquet(&self, arguments: &cli::ExportParquet) -> anyhow::Result<()> {
         let source = self.source(&arguments.selection)?;
-        let output =
-            ExportOutput::folder(&arguments.output, "parquet", arguments.size).with_marker("_SUCCESS");
+        let output = file_or_folder(&arguments.output, "parquet", arguments.size, PARQUET_BYTES)?;
+        let output = output.with_marker("_SUCCESS");
         let mut writer = porthole_export::ParquetPages::new(self.tree, &self.workspace.pages());
         let to = ExportTo { output: Some(arguments.output.clone()), json: arguments.json };
         self.write(&source, &mut writer, output, arguments.selection.limit, &to)

@@ -23,6 +23,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Serve) -> anyhow::Result<(
         folders,
         listen: arguments.listen,
         host_names: arguments.host_name.clone(),
+        search_url: arguments.search_url.clone(),
         program: this_program()?,
     };
     let server = DashboardServer::bind(&options).await.map_err(|error| misuse(error.to_string()))?;
@@ -52,6 +53,7 @@ impl CrawlDashboard {
             folders: vec![root.to_owned()],
             listen,
             host_names: Vec::new(),
+            search_url: None,
             program: this_program()?,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -5,7 +5,7 @@ mod tree;
 use std::path::Path;
 
 use porthole_crawl::Command;
-use porthole_store::{ExampleChange, SqliteWorkspaceWriter, TopicChange, WorkspaceWriter};
+use porthole_store::{ExampleChange, SqliteWorkspaceWriter, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_topic::{ClassifierShape, Taxonomy, background};
 use porthole_types::TopicId;
 
@@ -70,7 +70,20 @@ fn change(
     output::print(&done);
     if !tree.good().eq(good_before) {
         warn_if_outdated(&store);
+        tell_crawl(workspace, &tree)?;
+    }
+    Ok(())
+}
+
+/// Tells a running crawl of the new marks. Without a good topic it has nothing to look for, and keeps its goal.
+fn tell_crawl(workspace: &Workspace, tree: &Taxonomy) -> anyhow::Result<()> {
+    if tree.good().next().is_some() {
         workspace.tell_crawl(&Command::Refocus)?;
+    } else if workspace.reader()?.is_crawled()? {
+        output::say(
+            "the running crawl goes on for the topics that were good: mark another with `porthole topics mark PATH`, \
+             or end it with `porthole stop`",
+        );
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub(crate) struct WebhookSettings {
 }
 
 /// Kinds of events, see docs/upkeep.md.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 16] = [
     "fetch",
     "started",
     "stopped",
@@ -44,6 +44,9 @@ const KINDS: [&str; 13] = [
     "kept query",
     "outage",
     "judge",
+    "alarm",
+    "broadened",
+    "frontier",
     "held up",
     "end",
 ];

@@ -370,17 +370,25 @@ fn a_running_crawl_is_told_and_answers() {
     answers(&["set", "strategy", "breadth"], "breadth");
     answers(&["set", "policy", "refresh"], "lastvisited asc");
     answers(&["set", "workers", "3"], "at most 3 requests");
+    assert_eq!(place.json(&["status"])["live"]["workers"], 3, "the state follows a command at once");
     answers(&["set", "budget", "50"], "at most 50 pages");
     answers(&["set", "scope", "--domain", "birds.test"], "new scope");
     answers(&["pause"], "paused");
+    assert_eq!(place.json(&["status"])["live"]["is_paused"], true);
     answers(&["resume"], "resumed");
+    assert_eq!(place.json(&["status"])["live"]["is_paused"], false);
+    // Without a good topic the crawl keeps its goal, and the mark is gone all the same.
+    let (printed, said) = place.ok(&["topics", "unmark", "/Nature/Birds"]);
+    assert!(printed.contains("no topic is marked good"), "{printed}");
+    assert!(said.contains("goes on for the topics that were good"), "{said}");
+    answers(&["topics", "mark", "/Nature/Birds"], "new pages are judged");
     let refused = place.refused(&["set", "strategy", "fly"]);
     assert!(refused.contains("continues unchanged") && refused.contains("fly"), "{refused}");
     // The hanging request times out after 30 s. No command waits for it.
     let waits = "select max(answered - at), count(*), sum(failed) from command";
     let (table, _) = place.ok(&["query", waits, "--csv"]);
     let row: Vec<i64> = table.lines().nth(1).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
-    assert!(row[0] < 20_000 && row[1] == 12 && row[2] == 1, "{table}");
+    assert!(row[0] < 20_000 && row[1] == 13 && row[2] == 1, "{table}");
     let second = place.run(&["crawl", "--web", "web.warc.gz"]);
     assert!(!second.status.success() && text_of(&second.stderr).contains("in use by another crawl"));
     answers(&["stop"], "stopping");

@@ -88,10 +88,15 @@ export function address(url: string): string {
   return text.replace(/\/$/, '');
 }
 
-/** `/Science/Biology/Birds` is `Birds`. */
+/** `/Science/Biology/Sea_birds` is `Sea birds`. */
 export function leaf(path: string | null | undefined): string {
   if (!path) return '–';
-  return path === '/' ? 'everything' : (path.split('/').pop() ?? path);
+  return path === '/' ? 'everything' : readable(path.split('/').pop() ?? path);
+}
+
+/** The name of a topic for people: underscores stand for spaces. */
+export function readable(name: string): string {
+  return name.replaceAll('_', ' ');
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {

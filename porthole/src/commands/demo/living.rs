@@ -51,6 +51,7 @@ pub(super) async fn run(
         folders: vec![home.to_owned()],
         listen,
         host_names: Vec::new(),
+        search_url: None,
         program: this_program()?,
     };
     let server = DashboardServer::bind(&options).await.map_err(|error| misuse(error.to_string()))?;

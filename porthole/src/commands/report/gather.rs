@@ -75,7 +75,8 @@ impl CrawlData {
                 group.terms.iter().filter_map(|term| self.words.get(term)).map(String::as_str).collect();
             for (at, page) in group.pages.iter().take(LISTED).map(|page| &self.pages[*page]).enumerate() {
                 let first = |text: String| if at == 0 { text } else { String::new() };
-                let (size, words) = (first(group.pages.len().to_string()), first(words.join(", ")));
+                let words = if words.is_empty() { page.title.clone() } else { words.join(", ") };
+                let (size, words) = (first(group.pages.len().to_string()), first(words));
                 table.rows.push(vec![size, words, page.title.clone(), page.url.clone()]);
             }
         }

@@ -187,9 +187,14 @@ fn questions_are_answered_and_nothing_is_changed() {
 fn exports_are_files_that_the_server_names() {
     let folder = crawled();
     let server = Server::start(folder.path());
-    for (format, begin) in
-        [("jsonl", "{\""), ("csv", "url,"), ("markdown", ""), ("warc", "\u{1f}"), ("skipped", "")]
-    {
+    for (format, begin) in [
+        ("jsonl", "{\""),
+        ("csv", "url,"),
+        ("markdown", ""),
+        ("warc", "\u{1f}"),
+        ("skipped", ""),
+        ("parquet", "PAR1"),
+    ] {
         let job = json!({"format": format, "filters": {"min_relevance": 0.5}});
         let made = server.finished(&server.send("/api/v1/w/ws/exports", &job));
         assert_eq!(made["state"], "done", "{made}");

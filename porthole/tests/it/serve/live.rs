@@ -225,6 +225,8 @@ fn series_and_totals_agree_with_the_tables() {
     let sum = |name: &str| series[name].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>();
     assert_eq!(json!(sum("pages")), printed["pages"]);
     assert!(sum("relevant") > 0 && sum("relevant") < sum("pages"));
+    let queued = server.read("/api/v1/w/ws/status")["counts"]["queued"].clone();
+    assert_eq!(series["frontier"].as_array().unwrap().last(), Some(&queued), "{series}");
     assert_eq!(server.get("/api/v1/w/ws/series?bucket=0").status, 400);
     let metrics = server.get("/metrics").body;
     assert!(
