@@ -103,6 +103,9 @@ pub(crate) struct ExportParquet {
     /// Begin a new file at this size
     #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = super::crawl::bytes)]
     pub(crate) size: u64,
+    /// Add a column with the main text of the pages
+    #[arg(long)]
+    pub(crate) text: bool,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
