@@ -9,6 +9,8 @@
 //! cases a damaged segment is left unchanged and a new one is started, so that an offset that a row may refer to is
 //! never reused.
 
+mod segment;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::IpAddr;
@@ -16,19 +18,27 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use porthole_types::{
-    CanonicalUrl, FailureKind, Headers, Outcome, PageResult, SegmentSpan, Timestamp, Validators, Work,
+    CanonicalUrl, FailureKind, Headers, Outcome, PageResult, SegmentCompression, SegmentSpan, Timestamp,
+    Validators, Work,
 };
 use porthole_warc::{
-    BLOCK_LIMIT, Digest, LastWhole, Original, RecordFormat, Truncation, WarcError, WarcReader, WarcRecord,
-    WarcRequest, WarcResponse, WarcWriter, last_whole,
+    BLOCK_LIMIT, Digest, Original, Truncation, WarcError, WarcReader, WarcRecord, WarcRequest, WarcResponse,
+    WarcWriter,
 };
 
+pub use self::segment::segment_path;
+use self::segment::{
+    Segment, begin_segment, is_complete, newest_segment, open_segment, record_writer, resume_segment,
+    sync_folder,
+};
 use crate::Response;
 
 /// WARC segments to which pages are appended.
 pub struct Archive {
     folder: PathBuf,
     segment: u32,
+    /// Of the current segment and all later ones.
+    compression: ArchiveCompression,
     writer: WarcWriter<Segment>,
     /// Full segments that [`unsynced`](Self::unsynced) has not returned yet.
     full: Vec<(PathBuf, File)>,
@@ -38,6 +48,22 @@ pub struct Archive {
     request_headers: Option<Headers>,
     /// Size after which a new segment is started.
     pub(crate) segment_bytes: u64,
+}
+
+/// How the records of new segments are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArchiveCompression {
+    /// The format. A segment has one.
+    pub format: SegmentCompression,
+    /// The level of that format: small numbers are fast, large ones make small files.
+    pub level: i32,
+}
+
+impl Default for ArchiveCompression {
+    /// Fast rather than small.
+    fn default() -> Self {
+        ArchiveCompression { format: SegmentCompression::Gzip, level: 1 }
+    }
 }
 
 /// Why pages cannot be stored or read.
@@ -110,19 +136,21 @@ impl ArchiveError {
 /// The usual size of WARC segments.
 const SEGMENT_BYTES: u64 = 1 << 30;
 
-/// Fast rather than small.
-const LEVEL: u32 = 1;
-
 impl Archive {
     /// Opens the segments in a folder for appending: to the last one if all its records are complete, otherwise to a
     /// new one.
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
-        Archive::open_after(folder, None)
+        Archive::open_after(folder, None, ArchiveCompression::default())
     }
 
     /// Opens the segments, given the last record that a row refers to. If that record is complete, its segment is
-    /// read from there, not from its start, and an incomplete record after it is truncated.
-    pub fn open_after(folder: &Path, last: Option<SegmentSpan>) -> Result<Self, ArchiveError> {
+    /// read from there, not from its start, and an incomplete record after it is truncated. If the last segment is
+    /// compressed in another way, a new one is started.
+    pub fn open_after(
+        folder: &Path,
+        last: Option<SegmentSpan>,
+        compression: ArchiveCompression,
+    ) -> Result<Self, ArchiveError> {
         let is_new = !folder.exists();
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         if let (true, Some(parent)) = (is_new, folder.parent()) {
@@ -130,17 +158,19 @@ impl Archive {
         }
         let newest = newest_segment(folder).map_err(|source| io_error(folder, source))?;
         let newest = newest.max(last.map(|last| last.segment));
-        let resumed = newest.map(|newest| resume_segment(folder, newest, last)).transpose()?.flatten();
+        let resumed =
+            newest.map(|newest| resume_segment(folder, newest, last, compression)).transpose()?.flatten();
         let (segment, writer) = match (newest, resumed) {
-            (Some(newest), Some(writer)) => (newest, writer),
+            (Some(newest), Some((found, writer))) if found == compression.format => (newest, writer),
             (newest, _) => {
                 let segment = newest.map_or(0, |newest| newest + 1);
-                (segment, begin_segment(folder, segment)?)
+                (segment, begin_segment(folder, segment, compression)?)
             }
         };
         Ok(Archive {
             folder: folder.to_owned(),
             segment,
+            compression,
             writer,
             full: Vec::new(),
             about: Vec::new(),
@@ -161,7 +191,10 @@ impl Archive {
 
     /// A packer for these segments.
     pub(crate) fn packer(&self) -> Packer {
-        Packer { request_headers: self.request_headers.clone(), ..Packer::new(&self.folder) }
+        Packer {
+            request_headers: self.request_headers.clone(),
+            ..Packer::new(&self.folder, self.compression)
+        }
     }
 
     /// Writes a page and returns its location.
@@ -189,7 +222,7 @@ impl Archive {
             self.flush()?;
             let full = self.current_file()?;
             self.full.push(full);
-            self.writer = begin_segment(&self.folder, self.segment + 1)?;
+            self.writer = begin_segment(&self.folder, self.segment + 1, self.compression)?;
             self.segment += 1;
         }
         if self.writer.offset() == 0 {
@@ -217,7 +250,7 @@ impl Archive {
     }
 
     fn current_file(&mut self) -> Result<(PathBuf, File), ArchiveError> {
-        let path = self.folder.join(file_name(self.segment));
+        let path = self.path();
         let file = self.writer.get_mut().file.try_clone();
         Ok((path.clone(), file.map_err(|source| ArchiveError::Io { path, source })?))
     }
@@ -228,7 +261,7 @@ impl Archive {
     }
 
     fn write_warcinfo(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
-        let name = file_name(self.segment);
+        let name = self.compression.format.file_name(self.segment);
         let software = concat!("porthole/", env!("CARGO_PKG_VERSION"));
         let mut fields = vec![("software", software), ("format", "WARC File Format 1.1")];
         fields.extend(self.about.iter().map(|(name, value)| (*name, value.as_str())));
@@ -236,7 +269,12 @@ impl Archive {
     }
 
     fn failed(&self, source: WarcError) -> ArchiveError {
-        ArchiveError::Warc { path: self.folder.join(file_name(self.segment)), source }
+        ArchiveError::Warc { path: self.path(), source }
+    }
+
+    /// The current segment.
+    fn path(&self) -> PathBuf {
+        self.folder.join(self.compression.format.file_name(self.segment))
     }
 }
 
@@ -247,7 +285,7 @@ impl Unsynced {
     /// Opens segments that another process has written.
     pub(crate) fn open(folder: &Path, segments: impl Iterator<Item = u32>) -> Result<Self, ArchiveError> {
         let mut files = Vec::new();
-        for path in segments.map(|segment| folder.join(file_name(segment))) {
+        for path in segments.map(|segment| segment_path(folder, segment)) {
             match OpenOptions::new().write(true).open(&path) {
                 Ok(file) => files.push((path, file)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -265,8 +303,7 @@ impl Unsynced {
 
 /// Reads a page from the segments of a folder. It is an error if the record is damaged or belongs to another page.
 pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
-    let path = folder.join(file_name(span.segment));
-    let mut file = File::open(&path).map_err(|source| io_error(&path, source))?;
+    let (path, mut file) = open_segment(folder, span.segment)?;
     file.seek(SeekFrom::Start(span.offset)).map_err(|source| io_error(&path, source))?;
     let member = io::BufReader::new(file.take(span.length.into()));
     let record = match only_record(member, span) {
@@ -306,7 +343,7 @@ fn only_record(member: impl Read, span: SegmentSpan) -> Result<WarcRecord, WarcE
 /// Whether there is a complete record, of any page, and the length of its segment. `None` if the segment does not
 /// exist.
 pub(crate) fn look_up(folder: &Path, span: SegmentSpan) -> Result<Option<(bool, u64)>, ArchiveError> {
-    let path = folder.join(file_name(span.segment));
+    let path = segment_path(folder, span.segment);
     let mut file = match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(|source| io_error(&path, source))?,
@@ -352,18 +389,22 @@ pub(crate) struct Packer {
     writer: WarcWriter<io::Sink>,
     /// Folder of the segments, where earlier copies of pages are.
     folder: PathBuf,
+    compression: ArchiveCompression,
     /// As in [`Archive`].
     request_headers: Option<Headers>,
 }
 
 impl Packer {
-    fn new(folder: &Path) -> Self {
-        let writer = WarcWriter::new(io::sink(), RecordFormat::Gzip, 0).with_level(LEVEL);
-        Packer { writer, folder: folder.to_owned(), request_headers: None }
+    fn new(folder: &Path, compression: ArchiveCompression) -> Self {
+        let writer = record_writer(io::sink(), compression, 0);
+        Packer { writer, folder: folder.to_owned(), compression, request_headers: None }
     }
 
     pub(crate) fn try_clone(&self) -> Self {
-        Packer { request_headers: self.request_headers.clone(), ..Packer::new(&self.folder) }
+        Packer {
+            request_headers: self.request_headers.clone(),
+            ..Packer::new(&self.folder, self.compression)
+        }
     }
 
     pub(crate) fn pack(
@@ -394,7 +435,7 @@ impl Packer {
         ip: Option<IpAddr>,
         copy: SegmentSpan,
     ) -> Option<Vec<u8>> {
-        let mut file = File::open(self.folder.join(file_name(copy.segment))).ok()?;
+        let (_, mut file) = open_segment(&self.folder, copy.segment).ok()?;
         file.seek(SeekFrom::Start(copy.offset)).ok()?;
         let record = only_record(io::BufReader::new(file.take(copy.length.into())), copy).ok()?;
         let digest = record.payload_digest().and_then(Digest::parse)?;
@@ -432,375 +473,9 @@ impl Packer {
     }
 }
 
-/// A segment's file with a write buffer.
-struct Segment {
-    file: File,
-    gathered: Vec<u8>,
-    /// A write failed, so the content of the file is unknown.
-    broken: bool,
-}
-
-/// Size of the write buffer.
-const BUFFER_BYTES: usize = 256 << 10;
-
-impl Write for Segment {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.gathered.len() + bytes.len() > BUFFER_BYTES {
-            self.flush()?;
-        }
-        self.gathered.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.gathered.is_empty() {
-            return Ok(());
-        }
-        if self.broken {
-            return Err(io::Error::other("an earlier write failed; open the pages again"));
-        }
-        self.broken = true;
-        self.file.write_all(&self.gathered)?;
-        self.broken = false;
-        self.gathered.clear();
-        self.gathered.shrink_to(BUFFER_BYTES);
-        Ok(())
-    }
-}
-
-impl Drop for Segment {
-    fn drop(&mut self) {
-        // No row refers to bytes that fail to be written here: rows are committed after a flush whose errors are
-        // reported.
-        let _ = self.flush();
-    }
-}
-
-/// Opens a segment for appending. `None` if it is damaged or missing; it is left unchanged then.
-fn resume_segment(
-    folder: &Path,
-    segment: u32,
-    last: Option<SegmentSpan>,
-) -> Result<Option<WarcWriter<Segment>>, ArchiveError> {
-    let path = folder.join(file_name(segment));
-    let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|source| io_error(&path, source))?,
-    };
-    let last = last.filter(|last| last.segment == segment);
-    let end = append_offset(&mut file, last);
-    let Some(end) = end.map_err(|source| ArchiveError::Warc { path: path.clone(), source })? else {
-        return Ok(None);
-    };
-    let cut_and_seek = |file: &mut File| {
-        // Some systems flush at close what was truncated before, even if nothing changed.
-        if file.metadata()?.len() > end {
-            file.set_len(end)?;
-        }
-        file.seek(SeekFrom::Start(end))
-    };
-    cut_and_seek(&mut file).map_err(|source| io_error(&path, source))?;
-    Ok(Some(segment_writer(file, segment, end)))
-}
-
-fn begin_segment(folder: &Path, segment: u32) -> Result<WarcWriter<Segment>, ArchiveError> {
-    let path = folder.join(file_name(segment));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-    let file = file.map_err(|source| io_error(&path, source))?;
-    sync_folder(folder)?;
-    Ok(segment_writer(file, segment, 0))
-}
-
-fn segment_writer(file: File, segment: u32, offset: u64) -> WarcWriter<Segment> {
-    let file = Segment { file, gathered: Vec::new(), broken: false };
-    WarcWriter::new(file, RecordFormat::Gzip, segment.into()).with_level(LEVEL).with_offset(offset)
-}
-
-/// Makes the names of new files in a folder survive a power cut.
-fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
-    // On other systems folders cannot be opened as files, and the system syncs their entries.
-    if cfg!(unix) {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        File::open(folder).and_then(|file| file.sync_all()).map_err(|source| io_error(folder, source))?;
-    }
-    Ok(())
-}
-
-/// Where to append. `None` if there is a damaged record that must not be truncated.
-fn append_offset(file: &mut File, last: Option<SegmentSpan>) -> Result<Option<u64>, WarcError> {
-    let Some(last) = last else {
-        let found = last_complete_from(file, 0)?;
-        return Ok(found.damage.is_none().then_some(found.end));
-    };
-    if !is_complete(file, last)? {
-        return Ok(None);
-    }
-    last_complete_from(file, last.offset.saturating_add(last.length.into())).map(|found| Some(found.end))
-}
-
-/// Whether there is a complete record of exactly this length.
-fn is_complete(file: &mut File, span: SegmentSpan) -> Result<bool, WarcError> {
-    let SegmentSpan { offset, length, .. } = span;
-    file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })?;
-    let found = last_whole(io::BufReader::new(file.take(length.into())), offset)?;
-    Ok(found.records == 1 && found.damage.is_none() && found.end == offset.saturating_add(length.into()))
-}
-
-fn last_complete_from(file: &mut File, offset: u64) -> Result<LastWhole, WarcError> {
-    file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })?;
-    last_whole(io::BufReader::new(file), offset)
-}
-
-fn file_name(segment: u32) -> String {
-    format!("{segment:05}.warc.gz")
-}
-
-/// The highest segment number.
-fn newest_segment(folder: &Path) -> io::Result<Option<u32>> {
-    let mut newest = None;
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        newest = newest.max(name.to_str().and_then(|name| name.strip_suffix(".warc.gz")?.parse().ok()));
-    }
-    Ok(newest)
-}
-
 fn io_error(path: &Path, source: io::Error) -> ArchiveError {
     ArchiveError::Io { path: path.to_owned(), source }
 }
 
 #[cfg(test)]
-mod tests {
-    use porthole_types::{Rank, StoredCopy};
-
-    use super::*;
-
-    fn page(body: &str) -> Response {
-        Response {
-            status: 200,
-            headers: [("Content-Type", "text/html")].into_iter().collect::<Headers>(),
-            body: body.to_owned().into(),
-            truncated: false,
-            took: Duration::ZERO,
-        }
-    }
-
-    fn url(n: u32) -> CanonicalUrl {
-        CanonicalUrl::parse(&format!("http://a.test/{n}")).unwrap()
-    }
-
-    const NOW: Timestamp = Timestamp(1_000_000);
-
-    /// A segment with three pages: its path, bytes and the locations of the pages.
-    fn three_pages(folder: &Path) -> (PathBuf, Vec<u8>, [SegmentSpan; 3]) {
-        let mut archive = Archive::open(folder).unwrap();
-        let spans = [(1, "first"), (2, "second"), (3, "third")]
-            .map(|(n, body)| archive.write(&url(n), NOW, &page(body)).unwrap().unwrap());
-        drop(archive);
-        let path = folder.join("00000.warc.gz");
-        let bytes = fs::read(&path).unwrap();
-        (path, bytes, spans)
-    }
-
-    #[test]
-    fn an_incomplete_uncommitted_record_is_truncated() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, bytes, [_, second, third]) = three_pages(folder.path());
-        assert_eq!(read_page(folder.path(), &url(2), second).unwrap().body, b"second"[..]);
-        let (start, end) = (third.offset as usize, bytes.len());
-        let zeros = [&bytes[..start], &[0; 5_000]].concat();
-        let garbage = [&bytes[..start + 9], b"garbage"].concat();
-        for tail in [&bytes[..], &bytes[..start + 1], &bytes[..end - 1], &zeros, &garbage] {
-            fs::write(&path, tail).unwrap();
-            let mut archive = Archive::open_after(folder.path(), Some(second)).unwrap();
-            let fourth = archive.write(&url(4), NOW, &page("fourth")).unwrap().unwrap();
-            drop(archive);
-            let is_complete = tail.len() == end;
-            assert_eq!((fourth.segment, fourth.offset), (0, if is_complete { end } else { start } as u64));
-            let records: Vec<_> = WarcReader::new(File::open(&path).unwrap()).map(Result::unwrap).collect();
-            let targets: Vec<_> = records.iter().filter_map(|record| record.target()).collect();
-            let expected = [1, 2, 3, 4].map(|n| format!("http://a.test/{n}"));
-            let expected = expected.iter().filter(|url| is_complete || !url.ends_with('3'));
-            assert_eq!(targets, expected.collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn a_segment_with_damaged_records_is_left_unchanged() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, bytes, [first, second, third]) = three_pages(folder.path());
-        let opened = |bytes: &[u8], last| {
-            fs::write(&path, bytes).unwrap();
-            let archive = Archive::open_after(folder.path(), last).unwrap();
-            let segment = archive.segment;
-            drop(archive);
-            assert_eq!(fs::read(&path).unwrap(), bytes);
-            if segment > 0 {
-                fs::remove_file(folder.path().join(file_name(segment))).unwrap();
-            }
-            segment
-        };
-        let mut flipped = bytes.clone();
-        flipped[first.offset as usize + 20] ^= 1;
-        let cut = &bytes[..bytes.len() - 1];
-        assert_eq!(opened(&bytes, None), 0);
-        assert_eq!(opened(&bytes, Some(second)), 0);
-        assert_eq!(opened(&flipped, Some(second)), 0, "earlier records are not checked");
-        assert_eq!(opened(&flipped, Some(first)), 1);
-        assert_eq!(opened(&flipped, None), 1, "it is unknown what is committed");
-        assert_eq!(opened(cut, None), 1);
-        assert_eq!(opened(cut, Some(third)), 1);
-        assert_eq!(opened(&bytes, Some(SegmentSpan { offset: second.offset + 1, ..second })), 1);
-        assert_eq!(opened(&bytes, Some(SegmentSpan { offset: 1 << 40, ..second })), 1);
-        assert_eq!(opened(&bytes, Some(SegmentSpan { segment: 7, ..second })), 8, "its segment is gone");
-    }
-
-    #[test]
-    fn a_record_of_another_page_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, bytes, [first, second, third]) = three_pages(folder.path());
-        let error = |n, span| read_page(folder.path(), &url(n), span).unwrap_err();
-        let other = error(1, second);
-        let said = format!(
-            "{}: the record at offset {} should be http://a.test/1, but is http://a.test/2",
-            path.display(),
-            second.offset
-        );
-        assert_eq!((other.to_string(), other.is_lost_page()), (said, true));
-        let mut damaged = bytes[..bytes.len() - 1].to_vec();
-        damaged[second.offset as usize + 30] ^= 1;
-        fs::write(&path, damaged).unwrap();
-        for (n, span) in [(2, second), (3, third)] {
-            let said = error(n, span).to_string();
-            let start = format!(
-                "{}: http://a.test/{n} cannot be read: the record at offset {}",
-                path.display(),
-                span.offset
-            );
-            assert!(said.starts_with(&start), "{said}");
-        }
-        assert_eq!(read_page(folder.path(), &url(1), first).unwrap().body, b"first"[..]);
-        assert!(error(1, SegmentSpan { segment: 3, ..first }).is_lost_page());
-    }
-
-    #[test]
-    fn packing_is_deterministic() {
-        let folder = Path::new("no-archive");
-        let mut packer = Packer::new(folder);
-        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body), None);
-        let first = pack(1, "first");
-        pack(2, &"second ".repeat(10_000));
-        assert_eq!(pack(1, "first"), first);
-        assert_eq!(Packer::new(folder).pack(&url(1), NOW, &page("first"), None), first);
-        assert_ne!(Packer::new(folder).pack(&url(1), Timestamp(1), &page("first"), None), first);
-    }
-
-    #[test]
-    fn a_request_is_behind_its_page() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut archive = Archive::open(folder.path()).unwrap();
-        archive.segment_bytes = 1;
-        archive.record_requests([("user-agent", "test")].into_iter().collect());
-        let validators = Some(Validators { etag: Some("\"v\"".into()), modified: None });
-        let copy = StoredCopy { validators, ..StoredCopy::default() };
-        let work = Work {
-            oid: url(1).id(),
-            sid: url(1).site(),
-            url: url(1),
-            numtries: 0,
-            relevance: 0.0,
-            priority: 0.0,
-            depth: 0,
-            pages_of_site: 0,
-            rank: Rank::default(),
-            copy: Some(Box::new(copy)),
-        };
-        let mut packer = archive.packer().try_clone();
-        let mut spans = Vec::new();
-        for body in ["first", "second"] {
-            let packed = packer.pack(&work.url, NOW, &page(body), None);
-            let request = packer.pack_request(&work, NOW);
-            spans.push(archive.append(&packed, request.as_deref(), NOW).unwrap().unwrap());
-        }
-        drop(archive);
-        for (segment, body, span) in [(0, "first", spans[0]), (1, "second", spans[1])] {
-            assert_eq!(read_page(folder.path(), &work.url, span).unwrap().body, body.as_bytes()[..]);
-            let file = File::open(folder.path().join(file_name(segment))).unwrap();
-            let records: Vec<WarcRecord> = WarcReader::new(file).map(Result::unwrap).collect();
-            let [_, response, request] = &records[..] else { panic!("{} records", records.len()) };
-            assert_eq!(request.concurrent_to(), response.id());
-            let sent = "GET /1 HTTP/1.1\r\nuser-agent: test\r\nhost: a.test\r\nif-none-match: \"v\"\r\n\r\n";
-            assert_eq!(String::from_utf8_lossy(&request.block), sent);
-        }
-        // What comes after the last known page is kept if it is whole.
-        let archive = Archive::open_after(folder.path(), Some(spans[1])).unwrap();
-        assert_eq!(
-            (archive.segment, archive.writer.offset() > spans[1].offset + u64::from(spans[1].length)),
-            (1, true)
-        );
-    }
-
-    #[test]
-    fn the_buffer_is_written_by_a_flush_and_at_the_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let now = Timestamp(1_000_000);
-        let mut archive = Archive::open(folder.path()).unwrap();
-        archive.describe(vec![("operator", "somebody".to_owned())]);
-        let url = CanonicalUrl::parse("http://a.test/").unwrap();
-        let address = Some([192, 0, 2, 1].into());
-        let packed = archive.packer().pack(&url, now, &page("first"), address);
-        archive.write(&url, now, &page("first")).unwrap();
-        drop(archive);
-        let path = folder.path().join("00000.warc.gz");
-        let size = || fs::metadata(&path).unwrap().len();
-        let before = size();
-        let records: Vec<WarcRecord> =
-            WarcReader::new(File::open(&path).unwrap()).collect::<Result<_, _>>().unwrap();
-        let info = String::from_utf8_lossy(&records[0].block).into_owned();
-        assert!(info.contains("operator: somebody\r\n"), "a segment starts with warcinfo: {info}");
-        assert_eq!(records.len(), 2);
-        let record = WarcReader::new(&packed[..]).next_record().unwrap().unwrap();
-        assert_eq!(record.headers.get("WARC-IP-Address"), Some("192.0.2.1"));
-        let mut writer = resume_segment(folder.path(), 0, None).unwrap().unwrap();
-        let length = packed.len() as u64;
-        assert_eq!(writer.append(&packed).unwrap(), (before, length));
-        assert_eq!(size(), before);
-        writer.get_mut().flush().unwrap();
-        assert_eq!(size(), before + length);
-        for _ in 0..BUFFER_BYTES as u64 / length + 1 {
-            writer.append(&packed).unwrap();
-        }
-        assert!(size() > before + length, "the buffer is written when it is full");
-        let end = writer.offset();
-        drop(writer);
-        assert_eq!(size(), end);
-    }
-
-    #[test]
-    fn a_damaged_record_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, bytes, [.., third]) = three_pages(folder.path());
-        let mut unharmed = 0;
-        let mut check = |bytes: &[u8], what: &str| {
-            fs::write(&path, bytes).unwrap();
-            let read = read_page(folder.path(), &url(3), third);
-            let is_complete = look_up(folder.path(), third).unwrap().unwrap().0;
-            assert_eq!(read.is_ok(), is_complete, "{what}");
-            if let Ok(page) = read {
-                assert_eq!(page.body, b"third"[..], "{what}");
-                unharmed += 1;
-            }
-        };
-        for at in third.offset as usize..bytes.len() {
-            check(&bytes[..at], &format!("cut at {at}"));
-            check(&[&bytes[..at], &vec![0; bytes.len() - at]].concat(), &format!("zeros from {at}"));
-            for flip in [1, 2, 16, 128, 255] {
-                let mut flipped = bytes.clone();
-                flipped[at] ^= flip;
-                check(&flipped, &format!("byte {at} xor {flip}"));
-            }
-        }
-        // Time and operating system in the member's header do not affect the page.
-        assert!(unharmed < 50, "{unharmed}");
-    }
-}
+mod tests;

@@ -25,7 +25,7 @@ mod traps;
 mod upkeep;
 
 pub use alarms::{AlarmSettings, DiskSpace};
-pub use archive::{Archive, ArchiveError, Keep, read_page};
+pub use archive::{Archive, ArchiveCompression, ArchiveError, Keep, read_page, segment_path};
 pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;
 pub use distill::{

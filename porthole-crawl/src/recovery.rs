@@ -11,7 +11,7 @@ use std::path::Path;
 use porthole_store::TriedUrl;
 use porthole_types::{CanonicalUrl, Headers, SegmentSpan, UrlId};
 
-use crate::archive::{Archive, Keep, Unsynced, look_up, read_page};
+use crate::archive::{Archive, ArchiveCompression, Keep, Unsynced, look_up, read_page};
 use crate::engine::{Crawl, CrawlError, Writer, last_archived};
 
 /// Setting with the sequence number below which all records are synced.
@@ -31,11 +31,21 @@ pub struct LostPages {
 
 impl Crawl<'_> {
     /// Archives pages in the segments of a folder. Pages lost to a power cut are queued again.
-    pub fn archived(mut self, folder: &Path, keep: Keep) -> Result<Self, CrawlError> {
+    pub fn archived(self, folder: &Path, keep: Keep) -> Result<Self, CrawlError> {
+        self.archived_as(folder, keep, ArchiveCompression::default())
+    }
+
+    /// Like [`archived`](Self::archived), with the compression of new segments.
+    pub fn archived_as(
+        mut self,
+        folder: &Path,
+        keep: Keep,
+        compression: ArchiveCompression,
+    ) -> Result<Self, CrawlError> {
         let writer = &mut self.writer;
         let last = last_archived(&*writer.store)?;
         writer.recover(folder, last)?;
-        writer.archive = Some((Archive::open_after(folder, last)?, keep));
+        writer.archive = Some((Archive::open_after(folder, last, compression)?, keep));
         Ok(self)
     }
 

@@ -1,10 +1,13 @@
 //! Reads pages of the workspace's archive: the heads of their records, or the records as they are.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use porthole_types::SegmentSpan;
+use porthole_page::{Extractor, MainContent};
+use porthole_store::StoredPage;
+use porthole_types::{CanonicalUrl, SegmentCompression, SegmentSpan};
 use porthole_warc::{HttpResponse, RecordKind, WarcError, WarcReader, WarcRecord, read_start};
 
 use crate::{Error, Result};
@@ -15,6 +18,8 @@ pub struct ArchivedPages {
     folder: PathBuf,
     /// The segment that was read last.
     open: Option<(u32, File)>,
+    /// Name of the file of each segment that was asked for.
+    names: BTreeMap<u32, String>,
 }
 
 /// What the head of a page's record says.
@@ -39,16 +44,22 @@ const LONGEST_REQUEST: u64 = 16 * 1024;
 impl ArchivedPages {
     /// The archive in a folder, which may not exist.
     pub fn new(folder: &Path) -> Self {
-        ArchivedPages { folder: folder.to_owned(), open: None }
+        ArchivedPages { folder: folder.to_owned(), open: None, names: BTreeMap::new() }
     }
 
     /// Name of the file that holds a page.
-    pub fn file_name(span: SegmentSpan) -> String {
-        format!("{:05}.warc.gz", span.segment)
+    pub fn file_name(&mut self, span: SegmentSpan) -> String {
+        let find = || {
+            let is_there = |name: &String| self.folder.join(name).exists();
+            let mut names = SegmentCompression::ALL.map(|one| one.file_name(span.segment)).into_iter();
+            names.find(is_there).unwrap_or_else(|| SegmentCompression::default().file_name(span.segment))
+        };
+        self.names.entry(span.segment).or_insert_with(find).clone()
     }
 
-    fn path(&self, span: SegmentSpan) -> PathBuf {
-        self.folder.join(ArchivedPages::file_name(span))
+    fn path(&mut self, span: SegmentSpan) -> PathBuf {
+        let name = self.file_name(span);
+        self.folder.join(name)
     }
 
     /// What the head of a page's record says; `None` if it cannot be read or is another page's.
@@ -71,6 +82,20 @@ impl ArchivedPages {
             return Err(Error::OtherPage { path, offset: span.offset, url: url.to_owned() });
         }
         Ok((bytes, record))
+    }
+
+    /// The main content of a page, or why there is none.
+    pub(crate) fn main_content(
+        &mut self,
+        page: &StoredPage,
+        extractor: &mut Extractor,
+    ) -> Result<MainContent, String> {
+        let span = page.span.ok_or_else(|| format!("{} is not in the archive", page.url))?;
+        let (_, record) = self.record(&page.url, span).map_err(|error| error.to_string())?;
+        let response = HttpResponse::parse(&record.block, record.place.offset, u64::MAX);
+        let response = response.map_err(|error| format!("{}: {error}", page.url))?;
+        let url = CanonicalUrl::parse(&page.url).map_err(|error| format!("{}: {error}", page.url))?;
+        Ok(extractor.main_content(&url, &response.headers, &response.body))
     }
 
     /// The record of the request for a page, compressed as it is in the archive: the one behind the page's record, if it

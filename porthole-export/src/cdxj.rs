@@ -34,7 +34,7 @@ impl RowWriter<StoredPage> for CdxPages {
         let Some(facts) = self.archive.facts(&page.url, span) else {
             return Ok(Some(format!("{} cannot be read from the archive", page.url)));
         };
-        let file = ArchivedPages::file_name(span);
+        let file = self.archive.file_name(span);
         let Some(line) = cdx_line(&page.url, &facts, &file, span.offset, span.length.into()) else {
             return Ok(Some(format!("{} is no URL", page.url)));
         };

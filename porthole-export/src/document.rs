@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use porthole_page::{Extractor, MainContent};
+use porthole_page::Extractor;
 use porthole_store::StoredPage;
 use porthole_topic::Taxonomy;
-use porthole_types::CanonicalUrl;
-use porthole_warc::HttpResponse;
 
 use crate::archive::ArchivedPages;
 use crate::page_row::{rfc3339, topic_path};
@@ -35,16 +33,6 @@ impl<'a> DocumentPages<'a> {
     pub fn new(format: DocumentFormat, tree: &'a Taxonomy, archive: &Path) -> Self {
         let (archive, extractor) = (ArchivedPages::new(archive), Extractor::default());
         DocumentPages { format, tree, archive, extractor }
-    }
-
-    /// The main content of a page, or why there is none.
-    fn content(&mut self, page: &StoredPage) -> Result<MainContent, String> {
-        let span = page.span.ok_or_else(|| format!("{} is not in the archive", page.url))?;
-        let (_, record) = self.archive.record(&page.url, span).map_err(|error| error.to_string())?;
-        let response = HttpResponse::parse(&record.block, record.place.offset, u64::MAX);
-        let response = response.map_err(|error| format!("{}: {error}", page.url))?;
-        let url = CanonicalUrl::parse(&page.url).map_err(|error| format!("{}: {error}", page.url))?;
-        Ok(self.extractor.main_content(&url, &response.headers, &response.body))
     }
 
     /// What is known about the page, as YAML. Strings are quoted as in JSON, which YAML contains.
@@ -94,7 +82,7 @@ impl RowWriter<StoredPage> for DocumentPages<'_> {
     }
 
     fn row(&mut self, page: &StoredPage, out: &mut Vec<u8>) -> Result<Option<String>> {
-        let content = match self.content(page) {
+        let content = match self.archive.main_content(page, &mut self.extractor) {
             Ok(content) => content,
             Err(reason) => return Ok(Some(reason)),
         };

@@ -24,6 +24,8 @@ pub struct ExportOutput {
     between_checkpoints: Duration,
     /// An empty file that says that a folder is whole.
     marker: Option<&'static str>,
+    /// Small files that were closed, and may not be on disk.
+    unsynced: Vec<PathBuf>,
     /// Held while the output is written, so that no other process writes it.
     lock: Option<File>,
 }
@@ -66,6 +68,9 @@ impl<W: Write> OutputFile for OutputStream<W> {
 }
 
 const BUFFER: usize = 256 << 10;
+/// Files of folders that are begun anew at less than this are small: they are synced together, not one by one.
+const SMALL: u64 = 1 << 20;
+const SMALL_BUFFER: usize = 8 << 10;
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(1);
 /// Name of the checkpoint in a folder.
 const CHECKPOINT: &str = "checkpoint.json";
@@ -107,6 +112,7 @@ impl ExportOutput {
             last_checkpoint: Instant::now(),
             between_checkpoints: BETWEEN_CHECKPOINTS,
             marker: None,
+            unsynced: Vec::new(),
             lock: None,
         }
     }
@@ -207,11 +213,13 @@ impl ExportOutput {
     pub(crate) fn begin_file(&mut self) -> Result<String> {
         let path = self.current_path();
         let name = self.file_name(self.number);
+        let is_small = self.has_small_files();
         self.file = Some(match &mut self.place {
             OutputPlace::Stream(stream) => stream.take().expect("a stream is one file"),
             _ => {
                 let file = File::create(&path).map_err(Error::io(&path))?;
-                Box::new(BufWriter::with_capacity(BUFFER, file))
+                let buffer = if is_small { SMALL_BUFFER } else { BUFFER };
+                Box::new(BufWriter::with_capacity(buffer, file))
             }
         });
         self.bytes = 0;
@@ -220,7 +228,13 @@ impl ExportOutput {
 
     /// Closes the current file.
     pub(crate) fn end_file(&mut self) -> Result<()> {
-        self.sync()?;
+        if self.has_small_files() {
+            let flushed = self.file.as_mut().map_or(Ok(()), |file| file.flush());
+            flushed.map_err(|source| self.failed(source))?;
+            self.unsynced.push(self.current_path());
+        } else {
+            self.sync()?;
+        }
         self.file = None;
         self.number += 1;
         self.bytes = 0;
@@ -271,7 +285,13 @@ impl ExportOutput {
 
     fn sync(&mut self) -> Result<()> {
         let synced = self.file.as_mut().map_or(Ok(()), |file| file.sync());
-        synced.map_err(|source| self.failed(source))
+        synced.map_err(|source| self.failed(source))?;
+        let closed = std::mem::take(&mut self.unsynced);
+        sync_files(&closed)
+    }
+
+    fn has_small_files(&self) -> bool {
+        matches!(self.place, OutputPlace::Folder { size, .. } if size < SMALL)
     }
 
     fn failed(&self, source: io::Error) -> Error {
@@ -315,6 +335,20 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
         // Some file systems have no locks.
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
     }
+}
+
+/// Waits until files of one folder are on disk. For thousands of files, syncing the file system takes a fraction of the
+/// time that syncing each of them takes.
+fn sync_files(paths: &[PathBuf]) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    if let Some(first) = paths.first() {
+        let file = File::open(first).map_err(Error::io(first))?;
+        return rustix::fs::syncfs(&file).map_err(|error| Error::io(first)(error.into()));
+    }
+    for path in paths {
+        File::open(path).and_then(|file| file.sync_data()).map_err(Error::io(path))?;
+    }
+    Ok(())
 }
 
 fn part(path: &Path) -> PathBuf {

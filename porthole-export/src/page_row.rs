@@ -95,7 +95,7 @@ impl<'a> PageValues<'a> {
             page.copy_of.map_or(SqlValue::Null, |original| SqlValue::Integer(original.0.cast_signed())),
             text(facts.digest),
             SqlValue::Integer(page.bytes.cast_signed()),
-            text(span.map(ArchivedPages::file_name)),
+            text(span.map(|span| self.archive.borrow_mut().file_name(span))),
             span.map_or(SqlValue::Null, |span| SqlValue::Integer(span.offset.cast_signed())),
             span.map_or(SqlValue::Null, |span| SqlValue::Integer(span.length.into())),
             SqlValue::Integer(page.oid.0.cast_signed()),

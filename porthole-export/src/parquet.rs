@@ -11,6 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use porthole_page::Extractor;
 use porthole_store::StoredPage;
 use porthole_topic::Taxonomy;
 use porthole_types::CanonicalUrl;
@@ -46,7 +47,10 @@ const SCHEMA: &str = "message page {
     optional int64 bytes;
     optional int64 oid;
     optional int64 copy_of;
-}";
+";
+
+/// The column that is there on demand.
+const TEXT_COLUMN: &str = "    optional binary text (UTF8);\n";
 
 /// A value of a column.
 enum ParquetValue {
@@ -57,11 +61,15 @@ enum ParquetValue {
 
 /// Rows of a row group, which is the unit that readers load.
 const GROUP_ROWS: usize = 20_000;
+/// With texts, which take memory until they are written.
+const GROUP_ROWS_WITH_TEXTS: usize = 1_000;
 
 /// Pages as Parquet files. Rows are kept until a row group is full, so that an export cannot be resumed.
 pub struct ParquetPages<'a> {
     tree: &'a Taxonomy,
     archive: ArchivedPages,
+    /// Reads main texts, if they are wanted.
+    extractor: Option<Extractor>,
     file: Option<ParquetFile>,
     rows: Vec<Vec<ParquetValue>>,
 }
@@ -95,7 +103,18 @@ impl Write for SharedBytes {
 impl<'a> ParquetPages<'a> {
     /// Topics are named after a tree; media types and digests come from the archive.
     pub fn new(tree: &'a Taxonomy, archive: &Path) -> Self {
-        ParquetPages { tree, archive: ArchivedPages::new(archive), file: None, rows: Vec::new() }
+        ParquetPages {
+            tree,
+            archive: ArchivedPages::new(archive),
+            extractor: None,
+            file: None,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a column `text` with the main text of each page in the archive.
+    pub fn with_texts(self) -> Self {
+        ParquetPages { extractor: Some(Extractor::default()), ..self }
     }
 
     fn values(&mut self, page: &StoredPage) -> Vec<ParquetValue> {
@@ -110,7 +129,7 @@ impl<'a> ParquetPages<'a> {
         let port = authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let digest = facts.digest.map(|digest| digest.trim_start_matches("sha1:").to_owned());
-        vec![
+        let mut values = vec![
             Text(url.as_ref().map(surt)),
             Text(Some(page.url.clone())),
             Text(host),
@@ -123,7 +142,7 @@ impl<'a> ParquetPages<'a> {
             Int(Some(page.status.into())),
             Text(digest),
             Text(facts.mime),
-            Text(page.span.map(ArchivedPages::file_name)),
+            Text(page.span.map(|span| self.archive.file_name(span))),
             Int(page.span.map(|span| span.offset.cast_signed())),
             Int(page.span.map(|span| span.length.into())),
             Text(some(&page.title)),
@@ -136,7 +155,12 @@ impl<'a> ParquetPages<'a> {
             Int(Some(page.bytes.cast_signed())),
             Int(Some(page.oid.0.cast_signed())),
             Int(page.copy_of.map(|original| original.0.cast_signed())),
-        ]
+        ];
+        if let Some(extractor) = &mut self.extractor {
+            let content = self.archive.main_content(page, extractor).ok();
+            values.push(Text(content.map(|content| content.text)));
+        }
+        values
     }
 
     /// Writes the rows so far as a row group.
@@ -205,7 +229,8 @@ impl RowWriter<StoredPage> for ParquetPages<'_> {
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("porthole ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        let schema = parse_message_type(SCHEMA).map_err(failed)?;
+        let text = if self.extractor.is_some() { TEXT_COLUMN } else { "" };
+        let schema = parse_message_type(&format!("{SCHEMA}{text}}}")).map_err(failed)?;
         let writer = SerializedFileWriter::new(bytes.clone(), Arc::new(schema), Arc::new(properties));
         self.file = Some(ParquetFile { writer: writer.map_err(failed)?, bytes: bytes.clone() });
         out.append(&mut bytes.take());
@@ -215,7 +240,8 @@ impl RowWriter<StoredPage> for ParquetPages<'_> {
     fn row(&mut self, page: &StoredPage, out: &mut Vec<u8>) -> Result<Option<String>> {
         let values = self.values(page);
         self.rows.push(values);
-        if self.rows.len() >= GROUP_ROWS && self.file.is_some() {
+        let most = if self.extractor.is_some() { GROUP_ROWS_WITH_TEXTS } else { GROUP_ROWS };
+        if self.rows.len() >= most && self.file.is_some() {
             self.write_group().map_err(failed)?;
             out.extend(self.file.iter().flat_map(|file| file.bytes.take()));
         }

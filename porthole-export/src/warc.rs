@@ -1,12 +1,13 @@
 //! WARC files of selected pages: their records as they are in the archive, each followed by the request for it, if it was
-//! recorded, and by a metadata record with topic and relevance; a warcinfo record is in front.
+//! recorded, and by a metadata record with topic and relevance; a warcinfo record is in front. Records that are
+//! compressed by zstd are compressed by gzip instead, which all tools read.
 
 use std::path::Path;
 
 use porthole_store::StoredPage;
 use porthole_topic::Taxonomy;
 use porthole_types::Timestamp;
-use porthole_warc::{RecordFormat, RecordId, WarcWriter};
+use porthole_warc::{GzipRecords, RecordFormat, RecordId, WarcWriter};
 
 use crate::archive::ArchivedPages;
 use crate::page_row::topic_path;
@@ -32,13 +33,14 @@ pub struct WarcPages<'a> {
     about: WarcDescription,
     /// Packs the records that are not in the archive.
     packer: WarcWriter<Vec<u8>>,
+    gzip: GzipRecords,
 }
 
 impl<'a> WarcPages<'a> {
     /// Records of an archive, with topics named after a tree.
     pub fn new(tree: &'a Taxonomy, archive: &Path, about: WarcDescription) -> Self {
         let packer = WarcWriter::new(Vec::new(), RecordFormat::Gzip, 0);
-        WarcPages { tree, archive: ArchivedPages::new(archive), about, packer }
+        WarcPages { tree, archive: ArchivedPages::new(archive), about, packer, gzip: GzipRecords::default() }
     }
 
     /// The fields of a page's metadata record.
@@ -80,12 +82,15 @@ impl RowWriter<StoredPage> for WarcPages<'_> {
 
     fn row(&mut self, page: &StoredPage, out: &mut Vec<u8>) -> Result<Option<String>> {
         let Some(span) = page.span else { return Ok(Some(format!("{} is not in the archive", page.url))) };
-        let (mut bytes, record) = match self.archive.record(&page.url, span) {
+        let (bytes, record) = match self.archive.record(&page.url, span) {
             Ok(found) => found,
             Err(error) => return Ok(Some(error.to_string())),
         };
-        out.append(&mut bytes);
-        out.append(&mut self.archive.request(&record, span).unwrap_or_default());
+        let damaged = |source| Error::Warc { path: page.url.as_str().into(), source };
+        out.append(&mut self.gzip.pack(bytes, span.offset).map_err(damaged)?);
+        if let Some(request) = self.archive.request(&record, span) {
+            out.append(&mut self.gzip.pack(request, span.offset).map_err(damaged)?);
+        }
         let id = record.id().and_then(RecordId::parse).filter(|_| !page.is_redirect);
         let Some(id) = id else { return Ok(None) };
         let fields = self.metadata(page);

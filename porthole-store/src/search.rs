@@ -107,6 +107,8 @@ pub struct PageToIndex {
 pub struct IndexBatch {
     /// The pages, in the order of their fetches.
     pub pages: Vec<PageToIndex>,
+    /// Rows that are no pages any more, or copies: they are removed.
+    pub removed: Vec<i64>,
     /// Number of the last fetch that was looked at before this part and in it.
     pub after: u64,
     /// See `after`.

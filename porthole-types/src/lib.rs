@@ -16,8 +16,8 @@ pub use headers::Headers;
 pub use id::{SiteId, TermId, TopicId, UrlId};
 pub use live::{ActiveAlarm, AlarmKind, AlarmNotice, AlarmRecord, FrontierSample, LiveCrawl};
 pub use result::{
-    Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Rank, SegmentSpan, Work,
-    shortened,
+    Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Rank, SegmentCompression,
+    SegmentSpan, Work, shortened,
 };
 pub use terms::{pack_terms, unpack_terms};
 pub use topic::{Mark, TopicRow};

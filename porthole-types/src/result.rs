@@ -279,6 +279,41 @@ pub struct SegmentSpan {
     pub length: u32,
 }
 
+/// How the records of a segment are compressed, which the name of its file tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SegmentCompression {
+    /// A gzip member for each record.
+    #[default]
+    Gzip,
+    /// A zstd frame for each record.
+    Zstd,
+}
+
+impl SegmentCompression {
+    /// Both.
+    pub const ALL: [SegmentCompression; 2] = [SegmentCompression::Gzip, SegmentCompression::Zstd];
+
+    /// How the names of such files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            SegmentCompression::Gzip => "warc.gz",
+            SegmentCompression::Zstd => "warc.zst",
+        }
+    }
+
+    /// Name of a segment's file.
+    pub fn file_name(self, segment: u32) -> String {
+        format!("{segment:05}.{}", self.extension())
+    }
+
+    /// The segment that a file holds, by its name.
+    pub fn of_file(name: &str) -> Option<(u32, SegmentCompression)> {
+        let (number, extension) = name.split_once('.')?;
+        let compression = SegmentCompression::ALL.into_iter().find(|one| one.extension() == extension)?;
+        Some((number.parse().ok()?, compression))
+    }
+}
+
 /// A link of a fetched page, as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRow {

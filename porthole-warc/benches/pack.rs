@@ -73,6 +73,19 @@ fn measure(path: &Path, pages: &[BenchPage]) {
         ),
     ];
     let levels = [
+        (-7, "record, zstd level -7"),
+        (-5, "record, zstd level -5"),
+        (-3, "record, zstd level -3"),
+        (-1, "record, zstd level -1"),
+        (1, "record, zstd level 1"),
+        (2, "record, zstd level 2"),
+        (3, "record, zstd level 3"),
+    ];
+    for (level, name) in levels {
+        let mut zstd = WarcWriter::new(Vec::new(), RecordFormat::Zstd, 1).with_level(level);
+        ways.push(Way::new(name, Box::new(move |page| record(&mut zstd, page).len())));
+    }
+    let levels = [
         (1, "record, libdeflate level 1"),
         (2, "record, libdeflate level 2"),
         (3, "record, libdeflate level 3"),

@@ -4,7 +4,7 @@ use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, Sta
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation};
 
-/// A decoder of one member. A new one is created for each member.
+/// A decoder of one member.
 pub(crate) enum Codec {
     Inflate(Decompress),
     Zstd(Decoder<'static>),
@@ -38,6 +38,17 @@ impl Codec {
     /// Fails only if there is no memory.
     pub(crate) fn zstd() -> Result<Self, String> {
         Decoder::new().map(Codec::Zstd).map_err(|error| error.to_string())
+    }
+
+    /// A decoder of zstd, made of one that has finished its frame if it is one: its tables are large.
+    pub(crate) fn zstd_again(used: Option<Codec>) -> Result<Self, String> {
+        match used {
+            Some(Codec::Zstd(mut decoder)) => {
+                decoder.reinit().map_err(|error| error.to_string())?;
+                Ok(Codec::Zstd(decoder))
+            }
+            _ => Codec::zstd(),
+        }
     }
 
     pub(crate) fn brotli() -> Self {

@@ -279,6 +279,26 @@ impl<R: Read> Iterator for WarcReader<R> {
     }
 }
 
+/// Decompresses a single record: from its head to the empty lines behind its block. `packed` is the compressed record and
+/// nothing else, `offset` its position for errors.
+pub fn unpack_record(packed: &[u8], offset: u64) -> Result<Vec<u8>, WarcError> {
+    let mut stream = MemberStream::new(packed);
+    stream.start_at(offset);
+    let mut plain = Vec::new();
+    while stream.next_member()? {
+        loop {
+            let piece = stream.fill()?;
+            let length = piece.len();
+            if length == 0 {
+                break;
+            }
+            plain.extend_from_slice(piece);
+            stream.consume(length);
+        }
+    }
+    Ok(plain)
+}
+
 fn check_version(head: &[u8], offset: u64) -> Result<(), WarcError> {
     const KNOWN: [&[u8]; 4] = [b"WARC/1.1", b"WARC/1.0", b"WARC/0.18", b"WARC/0.17"];
     let (line, _) = first_line(head);

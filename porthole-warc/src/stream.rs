@@ -17,6 +17,8 @@ pub(crate) struct MemberStream<R> {
     packing: Option<StreamPacking>,
     /// Decoder of the current member; `None` between members and in a plain file.
     codec: Option<Codec>,
+    /// Decoder of the member before.
+    used: Option<Codec>,
     /// Decoded bytes of the current member that were not consumed are in `plain[start..end]`.
     plain: Box<[u8]>,
     start: usize,
@@ -40,6 +42,7 @@ impl<R: Read> MemberStream<R> {
             input: WarcInput::new(reader),
             packing: None,
             codec: None,
+            used: None,
             plain: Box::default(),
             start: 0,
             end: 0,
@@ -83,7 +86,7 @@ impl<R: Read> MemberStream<R> {
         if magic.is_empty() {
             return Ok(false);
         }
-        let (found, codec) = open_member(magic, offset)?;
+        let (found, codec) = open_member(magic, offset, self.used.take())?;
         if *self.packing.get_or_insert(found) != found {
             let what = format!("{} is no start of a compressed member", shown(magic));
             return Err(WarcError::damaged(offset, what));
@@ -125,7 +128,7 @@ impl<R: Read> MemberStream<R> {
             self.input.consume(step.read);
             (self.start, self.end) = (0, step.written);
             if step.done {
-                self.codec = None;
+                self.used = self.codec.take();
                 return Ok(());
             }
             if step.written > 0 {
@@ -141,7 +144,11 @@ impl<R: Read> MemberStream<R> {
     }
 }
 
-fn open_member(magic: &[u8], offset: u64) -> Result<(StreamPacking, Option<Codec>), WarcError> {
+fn open_member(
+    magic: &[u8],
+    offset: u64,
+    used: Option<Codec>,
+) -> Result<(StreamPacking, Option<Codec>), WarcError> {
     match *magic {
         [0x1f, 0x8b, ..] => Ok((StreamPacking::Gzip, Some(Codec::gzip()))),
         // The skippable frame of a dictionary: https://iipc.github.io/warc-specifications/.
@@ -149,7 +156,7 @@ fn open_member(magic: &[u8], offset: u64) -> Result<(StreamPacking, Option<Codec
             Err(WarcError::Unsupported { offset, what: "zstd with a dictionary of the file's own".into() })
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            let codec = Codec::zstd().map_err(|what| broken(offset, offset, &what))?;
+            let codec = Codec::zstd_again(used).map_err(|what| broken(offset, offset, &what))?;
             Ok((StreamPacking::Zstd, Some(codec)))
         }
         _ => Ok((StreamPacking::Plain, None)),

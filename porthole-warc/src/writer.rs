@@ -1,4 +1,4 @@
-//! Writes records, each as a gzip member or uncompressed.
+//! Writes records, each as a gzip member, as a zstd frame or uncompressed.
 
 use std::io::{self, Write};
 
@@ -7,6 +7,7 @@ use porthole_types::{SegmentSpan, Timestamp};
 
 use crate::message::{date, push_field, push_request, push_response_head};
 use crate::quick::QuickGzip;
+use crate::zstd_frames::ZstdFrames;
 use crate::{Digest, Original, RecordId, RecordKind, WarcError, WarcRequest, WarcResponse};
 
 /// Compression of records.
@@ -17,6 +18,8 @@ pub enum RecordFormat {
     Plain,
     /// Each in a separate gzip member, so that it can be read alone.
     Gzip,
+    /// Each in a separate zstd frame with a checksum, without a dictionary (`.warc.zst`).
+    Zstd,
 }
 
 /// Position and id of a written record.
@@ -59,7 +62,13 @@ enum RecordPacker {
     Plain,
     Quick(Box<QuickGzip>),
     Level(Compress),
+    Zstd(ZstdFrames),
 }
+
+/// What is behind the block of every record.
+const RECORD_END: &[u8] = b"\r\n\r\n";
+
+const ZSTD_LEVEL: i32 = 3;
 
 const INFO_TYPE: &str = "application/warc-fields";
 const REQUEST_TYPE: &str = "application/http; msgtype=request";
@@ -74,6 +83,7 @@ impl<W: Write> WarcWriter<W> {
         let packing = match form {
             RecordFormat::Plain => RecordPacker::Plain,
             RecordFormat::Gzip => RecordPacker::Level(deflate(Compression::default())),
+            RecordFormat::Zstd => RecordPacker::Zstd(ZstdFrames::new(ZSTD_LEVEL)),
         };
         WarcWriter {
             out,
@@ -94,12 +104,14 @@ impl<W: Write> WarcWriter<W> {
         self
     }
 
-    /// Sets the gzip level: 1 is fast, 6 is the default, 9 is small.
-    pub fn with_level(mut self, level: u32) -> Self {
+    /// Sets the level. Of gzip: 1 is fast, 6 is the default, 9 is small; of zstd: 1 is fast, negative ones are faster, 3
+    /// is the default, 19 is small.
+    pub fn with_level(mut self, level: i32) -> Self {
         self.packing = match (self.packing, level) {
             (RecordPacker::Plain, _) => RecordPacker::Plain,
-            (_, 0 | 1) => RecordPacker::Quick(Box::new(QuickGzip::new())),
-            _ => RecordPacker::Level(deflate(Compression::new(level.min(9)))),
+            (RecordPacker::Zstd(_), _) => RecordPacker::Zstd(ZstdFrames::new(level.min(19))),
+            (_, ..=1) => RecordPacker::Quick(Box::new(QuickGzip::new())),
+            _ => RecordPacker::Level(deflate(Compression::new(level.min(9).unsigned_abs()))),
         };
         self
     }
@@ -110,6 +122,16 @@ impl<W: Write> WarcWriter<W> {
         let offset = self.offset;
         self.write(packed)?;
         Ok((offset, packed.len() as u64))
+    }
+
+    /// Packs a record that is given uncompressed, from its head to the empty lines behind its block, for
+    /// [`append`](Self::append): for files that are compressed in another way.
+    pub fn packed_record(&mut self, record: &[u8]) -> Vec<u8> {
+        self.head.clear();
+        self.block_head.clear();
+        self.head.extend_from_slice(record.strip_suffix(RECORD_END).unwrap_or(record));
+        self.compress(None);
+        std::mem::take(&mut self.packed)
     }
 
     /// Id of the record that was written or packed last, for records that refer to it.
@@ -287,7 +309,7 @@ impl<W: Write> WarcWriter<W> {
     fn read_ahead(&mut self, body: &[u8]) -> Digest {
         match &mut self.packing {
             RecordPacker::Quick(gzip) => Digest::of_pieces(|take| gzip.read_ahead(body, take)),
-            RecordPacker::Plain | RecordPacker::Level(_) => Digest::of(body),
+            RecordPacker::Plain | RecordPacker::Level(_) | RecordPacker::Zstd(_) => Digest::of(body),
         }
     }
 
@@ -318,7 +340,7 @@ impl<W: Write> WarcWriter<W> {
 
     fn compress(&mut self, body: Option<&[u8]>) {
         self.packed.clear();
-        let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.unwrap_or_default(), b"\r\n\r\n"];
+        let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.unwrap_or_default(), RECORD_END];
         match &mut self.packing {
             RecordPacker::Plain => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
             RecordPacker::Quick(gzip) => {
@@ -332,6 +354,7 @@ impl<W: Write> WarcWriter<W> {
                 }
                 deflate_part(deflate, &[], &mut self.packed, FlushCompress::Finish);
             }
+            RecordPacker::Zstd(zstd) => zstd.pack(&parts, &mut self.packed),
         }
     }
 

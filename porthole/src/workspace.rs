@@ -117,9 +117,8 @@ impl Workspace {
     }
 
     /// The archive segment that holds a page.
-    #[cfg(feature = "lab")]
     pub(crate) fn segment(&self, span: SegmentSpan) -> PathBuf {
-        self.pages().join(format!("{:05}.warc.gz", span.segment))
+        porthole_crawl::segment_path(&self.pages(), span.segment)
     }
 
     /// Reads a page from the archive; fails if the record is damaged or belongs to another URL.

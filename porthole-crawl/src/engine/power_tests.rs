@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use porthole_store::{SqliteStore, TriedUrl};
 use porthole_strategy::{CrawlGoal, named};
-use porthole_types::{ManualClock, Mark};
+use porthole_types::{ManualClock, Mark, SegmentCompression};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -21,7 +21,7 @@ use porthole_store::WorkspaceWriter;
 use porthole_types::{CanonicalUrl, Timestamp};
 
 use super::crawl::*;
-use crate::archive::Keep;
+use crate::archive::{ArchiveCompression, Keep};
 use crate::read_page;
 use crate::recovery::LostPages;
 use crate::result::Focus;
@@ -32,19 +32,19 @@ static CLOCK: LazyLock<ManualClock> = LazyLock::new(|| ManualClock::at(Timestamp
 const SEGMENT_BYTES: u64 = 3_000;
 
 fn open<'a>(web: &'a Pages, store: &'a mut SqliteStore, pages: &Path) -> Crawl<'a> {
-    open_at(web, store, pages, &CLOCK)
+    open_at(web, store, pages, (&CLOCK, ArchiveCompression::default()))
 }
 
 fn open_at<'a>(
     web: &'a Pages,
     store: &'a mut SqliteStore,
     pages: &Path,
-    clock: &'a ManualClock,
+    (clock, compression): (&'a ManualClock, ArchiveCompression),
 ) -> Crawl<'a> {
     let strategy = named("opic", &CrawlGoal::nothing(1)).unwrap();
     let focus = Focus { judge: Box::new(WordJudge("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
     let crawl = Crawl::new(web, store, clock).unwrap().focused(focus);
-    let mut crawl = crawl.archived(pages, Keep::All).unwrap();
+    let mut crawl = crawl.archived_as(pages, Keep::All, compression).unwrap();
     crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
     crawl
 }
@@ -163,6 +163,7 @@ struct Recording {
     database: Vec<u8>,
     log: Vec<u8>,
     segments: Vec<Vec<u8>>,
+    compression: ArchiveCompression,
     states: Vec<FileState>,
 }
 
@@ -172,7 +173,7 @@ fn segments(pages: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn record(web: &Pages, workers: usize) -> Recording {
+fn record(web: &Pages, workers: usize, compression: ArchiveCompression) -> Recording {
     let (folder, mut store) = scratch();
     let pages = folder.path().join("pages");
     let [database, log] = ["crawl.db", "crawl.db-wal"].map(|name| folder.path().join(name));
@@ -188,7 +189,7 @@ fn record(web: &Pages, workers: usize) -> Recording {
         }
     };
     let clock = ManualClock::at(Timestamp(1_000));
-    let mut crawl = open_at(web, &mut store, &pages, &clock);
+    let mut crawl = open_at(web, &mut store, &pages, (&clock, compression));
     crawl.writer.archive.as_mut().unwrap().0.segment_bytes = SEGMENT_BYTES;
     crawl.writer.syncing.pause = Duration::from_millis(5);
     note(None);
@@ -216,6 +217,7 @@ fn record(web: &Pages, workers: usize) -> Recording {
         database: initial,
         log: fs::read(log).unwrap(),
         segments: segments(&pages).iter().map(|path| fs::read(path).unwrap()).collect(),
+        compression,
         states: states.lock().unwrap().clone(),
     }
 }
@@ -260,7 +262,7 @@ impl Recording {
             let synced = synced.get(number).copied().unwrap_or(0);
             let mut bytes = self.segments[number][..written].to_vec();
             damage(&mut bytes, synced, random);
-            fs::write(pages.join(format!("{number:05}.warc.gz")), bytes).unwrap();
+            fs::write(pages.join(self.compression.format.file_name(number as u32)), bytes).unwrap();
         }
     }
 }
@@ -292,8 +294,11 @@ fn a_power_cut_costs_no_page() {
     let all = undisturbed(&web);
     let mut random = RandomNumbers(SplitMix64::seed_from_u64(7));
     let mut lost_pages = 0;
-    for workers in [1, 4] {
-        let recording = record(&web, workers);
+    let gzip = ArchiveCompression::default();
+    let zstd = ArchiveCompression { format: SegmentCompression::Zstd, ..gzip };
+    let ways = [(1, gzip), (4, gzip), (4, zstd)];
+    for (workers, compression) in ways {
+        let recording = record(&web, workers, compression);
         let syncs = recording.states.iter().filter(|state| state.stage == Some(Stage::DatabaseIsSynced));
         let (segments, syncs) = (recording.segments.len(), syncs.count());
         assert!(segments > 2 && syncs > 1, "the test is too easy: {segments} segments, {syncs} syncs");
@@ -303,10 +308,11 @@ fn a_power_cut_costs_no_page() {
             let pages = folder.path().join("pages");
             recording.cut_power(cut, &mut random, folder.path());
             let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
-            let lost = open(&web, &mut store, &pages).lost_pages().queued_again;
+            let again = (&*CLOCK, compression);
+            let lost = open_at(&web, &mut store, &pages, again).lost_pages().queued_again;
             assert_eq!(check_pages(&store, &pages).len() as u64, lost);
             lost_pages += lost;
-            let mut crawl = open(&web, &mut store, &pages);
+            let mut crawl = open_at(&web, &mut store, &pages, again);
             assert_eq!(crawl.lost_pages(), LostPages::default(), "a second open finds nothing");
             assert_eq!(run(&mut crawl, u64::MAX), Stop::Exhausted);
             assert_eq!(crawl.lost_pages(), LostPages::default());
@@ -323,7 +329,8 @@ fn a_crawl_waits_for_a_disk_that_does_not_keep_up() {
     let (folder, mut store) = scratch();
     let web = web();
     let clock = ManualClock::at(Timestamp(1_000));
-    let mut crawl = open_at(&web, &mut store, &folder.path().join("pages"), &clock);
+    let mut crawl =
+        open_at(&web, &mut store, &folder.path().join("pages"), (&clock, ArchiveCompression::default()));
     crawl.writer.syncing.pause = Duration::from_millis(10);
     crawl.writer.syncing.at_risk = Duration::from_millis(50);
     // Pages committed, committed when the last sync began, and synced.

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use porthole_store::{Batch, DistilledScores, SqliteReader, SqliteStore, Store, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{
-    CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, SegmentSpan,
-    Timestamp, TopicId, TopicRow,
+    CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult,
+    SegmentCompression, SegmentSpan, Timestamp, TopicId, TopicRow,
 };
 use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 use tempfile::TempDir;
@@ -122,11 +122,15 @@ pub(crate) fn tree() -> Taxonomy {
     Taxonomy::from_rows(&topics()).unwrap()
 }
 
-/// Writes a segment of the archive, and says where each page is.
+/// Writes a segment of the archive, every other one compressed by zstd, and says where each page is.
 pub(crate) fn archive(folder: &Path, segment: u32, pages: &[(&str, &str)]) -> Vec<SegmentSpan> {
     fs::create_dir_all(folder).unwrap();
-    let file = File::create(folder.join(format!("{segment:05}.warc.gz"))).unwrap();
-    let mut writer = WarcWriter::new(file, RecordFormat::Gzip, u64::from(segment)).with_level(1);
+    let (compression, format) = match segment % 2 {
+        0 => (SegmentCompression::Gzip, RecordFormat::Gzip),
+        _ => (SegmentCompression::Zstd, RecordFormat::Zstd),
+    };
+    let file = File::create(folder.join(compression.file_name(segment))).unwrap();
+    let mut writer = WarcWriter::new(file, format, u64::from(segment)).with_level(1);
     writer.warcinfo(Timestamp(DAY), "test", &[("software", "test")]).unwrap();
     let headers = [("Content-Type", "text/html; charset=utf-8")].into_iter().collect();
     let mut spans = Vec::new();

@@ -6,8 +6,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use porthole_export::{ExportOutput, ExportPages, ParquetPages, export};
 use porthole_store::PageFilter;
+use porthole_types::PageResult;
 
-use crate::crawl::{DAY, MANY, many, name, tree};
+use crate::crawl::{DAY, MANY, TestCrawl, archive, many, name, page, tree};
 
 #[test]
 fn all_rows_are_in_the_files() {
@@ -37,4 +38,23 @@ fn all_rows_are_in_the_files() {
         }
     }
     assert_eq!(number, MANY);
+}
+
+#[test]
+fn main_texts_are_there_on_demand() {
+    let (crawl, tree) = (TestCrawl::new(), tree());
+    let text = "Owls hunt at night, and they sleep during the day in old barns. ".repeat(5);
+    let spans = archive(&crawl.pages(), 0, &[("a.test/", &format!("<nav>Menu</nav><p>{text}</p>"))]);
+    let kept = PageResult { span: Some(spans[0]), ..page(1, "a.test/", 0.5, 1) };
+    crawl.commit(&[kept, page(2, "lost.test/", 0.5, 1)], &["a.test/", "lost.test/"]);
+    let reader = crawl.reader();
+    let source = ExportPages::new(&reader, PageFilter::default(), crawl.folder.path());
+    let path = crawl.path("pages.parquet");
+    let mut writer = ParquetPages::new(&tree, &crawl.pages()).with_texts();
+    let output = ExportOutput::folder(&path, "parquet", 400_000);
+    export(&source, &mut writer, output, None, &mut |_, _| {}).unwrap();
+    let file = File::open(path.join("pages.parquet-00000.parquet")).unwrap();
+    let rows: Vec<_> = SerializedFileReader::new(file).unwrap().into_iter().map(Result::unwrap).collect();
+    assert!(rows[0].get_string(25).unwrap().ends_with(text.trim()));
+    assert!(rows[1].get_string(25).is_err(), "it is not in the archive");
 }

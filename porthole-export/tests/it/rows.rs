@@ -54,7 +54,7 @@ fn a_row_has_what_the_tables_and_the_archive_have() {
             "url": "http://b.test/", "status": 200, "mime": "text/html", "title": "page 2", "language": "de",
             "fetched": "1970-01-03T00:00:00Z", "relevance": 0.25, "topic": "/Health", "hub": null,
             "authority": 0.5, "distance": 0, "copy_of": null, "digest": digest, "bytes": 1234,
-            "segment": "00003.warc.gz", "offset": rows[1]["offset"], "length": rows[1]["length"],
+            "segment": "00003.warc.zst", "offset": rows[1]["offset"], "length": rows[1]["length"],
             "oid": oid("b.test/"),
         })
     );

@@ -23,10 +23,7 @@ pub(super) fn open(databases: &[(&str, &Path)]) -> Result<Connection> {
     let db = Connection::open_in_memory_with_flags(flags)?;
     db.busy_timeout(std::time::Duration::from_secs(10))?;
     for (name, path) in databases {
-        // Says what is wrong with the file, if something is.
-        drop(open::reader(path)?);
-        let attach = format!("attach ?1 as {}", quoted(name));
-        db.execute(&attach, [format!("{}?mode=ro", open::uri(path)?)])?;
+        open::attach(&db, name, path)?;
     }
     let Some((first, _)) = databases.first() else { return Ok(db) };
     let tables: Vec<String> = {

@@ -63,10 +63,47 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
 
 /// Opens a database for reading, with temporary tables for intermediate results.
 pub(super) fn calculator(path: &Path) -> Result<Connection> {
+    Ok(current(path)?.0)
+}
+
+/// Attaches a database to a connection for reading. The connection must know URIs.
+pub(super) fn attach(db: &Connection, name: &str, path: &Path) -> Result<()> {
+    let (_, access) = current(path)?;
+    let attach = format!("attach ?1 as \"{}\"", name.replace('"', "\"\""));
+    let as_uri =
+        |options: &str| db.execute(&attach, [format!("{}?{options}", uri(path)?)]).map_err(Error::from);
+    match access {
+        ReadAccess::Shared => as_uri("mode=ro")?,
+        ReadAccess::Immutable => as_uri("immutable=1")?,
+        ReadAccess::Alone => {
+            // A database inherits the mode when it is attached, and keeps it: its index of the log is in memory.
+            db.pragma_update(None, "locking_mode", "exclusive")?;
+            let attached = as_uri("mode=ro&vfs=unix-none");
+            db.pragma_update(None, "locking_mode", "normal")?;
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            attached?
+        }
+    };
+    Ok(())
+}
+
+/// How a database can be read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ReadAccess {
+    /// While others write.
+    Shared,
+    /// With an index of the log of its own: nobody writes, and no file can be created.
+    Alone,
+    /// As a file that does not change: nobody writes, and there is no log.
+    Immutable,
+}
+
+/// A connection to a database of the current version.
+fn current(path: &Path) -> Result<(Connection, ReadAccess)> {
     let reason = match connect_to_read(path)? {
-        (db, VERSION) => return Ok(db),
-        (_, 0) => "it has no tables yet".to_owned(),
-        (_, older) => {
+        (db, VERSION, access) => return Ok((db, access)),
+        (_, 0, _) => "it has no tables yet".to_owned(),
+        (_, older, _) => {
             format!("its schema version is {older}; any command that writes migrates it to {VERSION}")
         }
     };
@@ -74,23 +111,23 @@ pub(super) fn calculator(path: &Path) -> Result<Connection> {
 }
 
 /// A connection that cannot write to the file, with its schema version.
-fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
-    let connect = |name: &Path, flags| -> Result<(Connection, i64)> {
+fn connect_to_read(path: &Path) -> Result<(Connection, i64, ReadAccess)> {
+    let connect = |name: &Path, flags, access| -> Result<(Connection, i64, ReadAccess)> {
         let db = connect(name, OpenFlags::SQLITE_OPEN_READ_ONLY | flags)?;
         db.busy_timeout(Duration::from_secs(10))?;
         let version = version(&db, path)?;
-        Ok((db, version))
+        Ok((db, version, access))
     };
-    connect(path, OpenFlags::empty()).or_else(|error| {
+    connect(path, OpenFlags::empty(), ReadAccess::Shared).or_else(|error| {
         // In a read-only folder or on a full disk SQLite cannot create the files that readers and writers share. They
         // are not needed while nobody writes.
         if !matches!(error, Error::Open { .. }) || !path.exists() || is_locked(path)? {
             return Err(error);
         }
         let alone = if has_log(path) {
-            connect_alone(path)
+            connect_alone(path).map(|(db, version)| (db, version, ReadAccess::Alone))
         } else {
-            connect(&immutable(path)?, OpenFlags::SQLITE_OPEN_URI)
+            connect(&immutable(path)?, OpenFlags::SQLITE_OPEN_URI, ReadAccess::Immutable)
         };
         alone.map_err(|_| error)
     })
@@ -259,6 +296,7 @@ fn set_rules(db: &Connection) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::across;
     use super::*;
 
     #[test]
@@ -295,6 +333,21 @@ mod tests {
         let reader = reader(&copy).unwrap();
         assert_eq!(value(&reader), "b");
         drop(reader);
+        assert_eq!(std::fs::read(with_suffix(&copy, "-wal")).unwrap(), log, "the log stays");
+
+        // Together with one that is written to.
+        let together = across::open(&[("live", &path), ("kept", &copy)]).unwrap();
+        db.execute("insert into setting values ('c', 'd')", []).unwrap();
+        let counted: Vec<(String, i64)> = together
+            .prepare("select workspace, count(*) from setting where name in ('a', 'c') group by 1 order by 1")
+            .unwrap()
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        assert_eq!(counted, [("kept".to_owned(), 1), ("live".to_owned(), 2)]);
+        db.execute("insert into setting values ('e', 'f')", []).unwrap();
+        drop(together);
         assert_eq!(std::fs::read(with_suffix(&copy, "-wal")).unwrap(), log, "the log stays");
     }
 

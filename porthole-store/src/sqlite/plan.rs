@@ -1,7 +1,7 @@
 //! Applies a batch to the memory, and collects what has to be written.
 
 use porthole_types::{
-    CanonicalUrl, Judgment, NewUrl, Outcome, PageChange, PageResult, SiteId, Timestamp, UrlId,
+    CanonicalUrl, Judgment, NewUrl, NextVisit, Outcome, PageChange, PageResult, SiteId, Timestamp, UrlId,
 };
 
 use super::load::FrontierState;
@@ -76,16 +76,19 @@ pub(super) fn verdict(result: &PageResult) -> (RowState, Option<Timestamp>) {
         Outcome::Fetched | Outcome::NotModified => (RowState::Fetched, None),
         Outcome::Redirected => (RowState::Redirected, None),
         Outcome::Retry { not_before, .. } => (RowState::Queued, Some(*not_before)),
-        // A page whose server was down is still a page.
-        Outcome::Dead(_) if is_unknown(result) => (RowState::Fetched, None),
+        // A page whose server was down, or that must not be asked for any more, is still a page.
+        Outcome::Dead(_) | Outcome::Skipped(_) if is_unknown(result) => (RowState::Fetched, None),
         Outcome::Dead(_) => (RowState::Dead, None),
         Outcome::Skipped(_) => (RowState::Skipped, None),
     }
 }
 
-/// Whether a visit has not shown if the page, which was there before, still is.
+/// Whether a visit has not shown if the page, which was there before, still is. One that was refused by robots.txt or the
+/// scope has no status: nothing was asked. If there was an answer, and it is skipped, it is no page any more.
 pub(super) fn is_unknown(result: &PageResult) -> bool {
-    result.next_visit.is_some_and(|next| next.change == PageChange::Unknown && next.history.gone.is_none())
+    let is_unknown = |next: NextVisit| next.change == PageChange::Unknown && next.history.gone.is_none();
+    let was_skipped = matches!(result.outcome, Outcome::Skipped(_)) && result.status != 0;
+    result.next_visit.is_some_and(is_unknown) && !was_skipped
 }
 
 /// The judgment of a result. Until a page is finished, its relevance stays an estimate.

@@ -57,7 +57,7 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
         // After a page that was gone, the server may still know its version.
         Outcome::NotModified => Some(200),
         Outcome::Retry { .. } => None,
-        Outcome::Dead(_) if is_unknown(visit.result) => None,
+        Outcome::Dead(_) | Outcome::Skipped(_) if is_unknown(visit.result) => None,
         _ => Some(visit.result.status),
     };
     update.execute(params![

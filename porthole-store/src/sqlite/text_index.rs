@@ -92,19 +92,26 @@ impl TextIndex {
         let mut read = self.db.prepare_cached(
             "select fetch.seq, crawl.rowid, url, title, segment, \"offset\", length,
                     -- Later visits that brought no page have other numbers and may have failed.
-                    (crawl.terms = fetch.seq or (crawl.terms is null and crawl.seq = fetch.seq
-                                                 and failure is null and status between 200 and 299))
-                    and state <= 1 and copy_of is null
+                    crawl.terms = fetch.seq or (crawl.terms is null and crawl.seq = fetch.seq
+                                                and failure is null and status between 200 and 299),
+                    state <= 1 and copy_of is null,
+                    crawl.terms < fetch.seq and state = 1
              from fetch cross join crawl on crawl.rowid = fetch.row
              where fetch.seq > ?1 order by fetch.seq limit ?2",
         )?;
         let mut rows = read.query(params![after, i64::try_from(limit).unwrap_or(i64::MAX)])?;
         let mut batch = IndexBatch { after: after.cast_unsigned(), ..IndexBatch::default() };
+        let mut is_indexed = self.index.prepare_cached("select 1 from text_page where row = ?1")?;
         let mut is_empty = true;
         while let Some(row) = rows.next()? {
             is_empty = false;
             batch.until = row.get::<_, i64>(0)?.cast_unsigned();
-            if row.get::<_, Option<bool>>(7)?.unwrap_or(false) {
+            let is = |column| -> Result<bool> { Ok(row.get::<_, Option<bool>>(column)?.unwrap_or(false)) };
+            let number: i64 = row.get(1)?;
+            if !is(8)? {
+                batch.removed.push(number);
+            // A page that was gone, and is there again unchanged, has been removed from the index.
+            } else if is(7)? || (is(9)? && !is_indexed.exists([number])?) {
                 batch.pages.push(page_to_index(row)?);
             }
         }
@@ -120,6 +127,9 @@ impl TextIndex {
         let after = cursor(&tx, "", "pages")?.map_or(-1, |(position, _)| position);
         if after != batch.after.cast_signed() {
             return Ok(());
+        }
+        for row in &batch.removed {
+            remove_page(&tx, *row)?;
         }
         for (page, text) in batch.pages.iter().zip(texts) {
             add_page(&tx, page, text.as_deref())?;
@@ -323,6 +333,19 @@ fn add_page(tx: &Transaction<'_>, page: &PageToIndex, text: Option<&str>) -> Res
         .execute(params![page.row, page.seq.cast_signed(), text.is_some()])?;
     change_number(tx, PAGES, i64::from(had_text.is_none()))?;
     change_number(tx, WITHOUT_TEXT, i64::from(text.is_none()) - i64::from(had_text == Some(false)))
+}
+
+/// Removes a page, if it is there. The anchor texts of links to it stay in `anchor`.
+fn remove_page(tx: &Transaction<'_>, row: i64) -> Result<()> {
+    let had_text: Option<bool> = tx
+        .prepare_cached("delete from text_page where row = ?1 returning has_text")?
+        .query_row([row], |row| row.get(0))
+        .optional()?;
+    let Some(had_text) = had_text else { return Ok(()) };
+    tx.prepare_cached("delete from page_text where rowid = ?1")?.execute([row])?;
+    tx.prepare_cached("delete from page_anchor where rowid = ?1")?.execute([row])?;
+    change_number(tx, PAGES, -1)?;
+    change_number(tx, WITHOUT_TEXT, -i64::from(!had_text))
 }
 
 /// Indexes the anchor texts of the links to a page, the frequent ones several times.

@@ -332,3 +332,32 @@ fn a_page_that_was_visited_again_before_it_was_indexed_is_found() {
     fill(&place, &[(1, "owls"), (2, "owls")]);
     assert_eq!(numbers(&place, &request(&["owls"])), [1, 2]);
 }
+
+#[test]
+fn pages_that_ask_not_to_be_indexed_are_gone_or_became_copies_are_not_found() {
+    let place = Place::new();
+    let mut store = birds(&place);
+    store.queue_again(&[oid(1)]).unwrap();
+    let terms = porthole_types::pack_terms(&[(porthole_types::TermId(7), 2)]);
+    commit(&mut store, &[PageResult { seq: 19, terms, ..titled(1, "Snowy owl", 0.9, Vec::new()) }]);
+    fill(&place, TEXTS);
+    let before = numbers(&place, &request(&["owl"]));
+    assert!(before.contains(&1) && before.contains(&2), "{before:?}");
+    store.queue_again(&[oid(1), oid(2)]).unwrap();
+    let noindex = Outcome::Skipped(failure(porthole_types::FailureKind::NoIndex));
+    let asks = PageResult { seq: 20, status: 200, ..with_outcome(1, noindex) };
+    let copy = PageResult { seq: 21, copy_of: Some(oid(3)), ..titled(2, "Another owl", 0.9, Vec::new()) };
+    commit(&mut store, &[asks, copy]);
+    fill(&place, TEXTS);
+    assert_eq!(numbers(&place, &request(&["owl"])), [0; 0]);
+    assert_eq!(numbers(&place, &request(&["white"])), [0; 0], "nor by anchor texts");
+    let reader = SqliteReader::open(place.path()).unwrap();
+    let state = reader.index_state().unwrap().unwrap();
+    assert_eq!((state.indexed, state.without_text), (1, 0));
+    // It is there again, and has not changed.
+    store.queue_again(&[oid(1)]).unwrap();
+    commit(&mut store, &[PageResult { seq: 22, status: 304, ..with_outcome(1, Outcome::NotModified) }]);
+    fill(&place, TEXTS);
+    assert_eq!(numbers(&place, &request(&["owl"])), [1]);
+    assert_eq!(numbers(&place, &request(&["white"])), [1], "anchor texts, too");
+}

@@ -208,6 +208,35 @@ fn a_visit_that_failed_counts_for_the_next() {
 }
 
 #[test]
+fn a_refused_visit_leaves_the_page_and_its_copy() {
+    let refused = |kind, status| PageResult { status, ..with_outcome(1, Outcome::Skipped(failure(kind))) };
+    for (visit, stays) in [
+        (refused(FailureKind::Robots, 0), true),
+        (refused(FailureKind::Scope, 0), true),
+        // The page itself says that it is none.
+        (refused(FailureKind::NoIndex, 200), false),
+        (refused(FailureKind::Type, 200), false),
+    ] {
+        let place = Place::new();
+        let mut store = filled(&place);
+        store.maintain_pages(DAY).unwrap();
+        store.queue_again(&[oid(1)]).unwrap();
+        take(&mut store, 1, 0);
+        let next_visit = next(PageChange::Unknown, Some(9_000), ChangeHistory::default());
+        let what = format!("{:?}", visit.outcome);
+        commit(&mut store, &[PageResult { seq: 2, next_visit, ..visit }]);
+        let sql = "select state, status, segment, terms is not null, failure from crawl where oid = ?1";
+        let row = Connection::open(place.path()).unwrap().query_row(sql, [oid(1).0.cast_signed()], |row| {
+            let failure: String = row.get(4)?;
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, !failure.is_empty()))
+        });
+        let expected = if stays { (1, 200, 3, true, true) } else { (4, 200, 3, true, true) };
+        assert_eq!(row.unwrap(), expected, "{what}");
+        assert!(store.due_pages(ALL).unwrap().contains(&oid(1)), "it is looked at again: {what}");
+    }
+}
+
+#[test]
 fn neither_disabled_sites_nor_retries_hold_up_visits() {
     let place = Place::new();
     let mut store = filled(&place);

@@ -198,6 +198,84 @@ fn heads_may_be_folded_and_in_lower_case() {
     assert_eq!((blocks, found[0].target()), (vec![&b"hello"[..], b"hi"], Some("http://a.test/")));
 }
 
+/// The kinds of files that JHOVE's WARC module calls valid (its tests `valid-warcfile-…` and `valid-warcrecorddigests-…`), in
+/// records of our own: the head after the version, and what it must be read as.
+#[test]
+fn what_jhove_calls_valid_is_read() {
+    type Expected<'a> = (RecordKind, Option<&'a str>, &'a [(&'a str, &'a str)]);
+    let cases: &[(&str, &str, Expected<'_>)] = &[
+        (
+            "a continued Content-Type",
+            "WARC-Type: response|WARC-Target-URI: http://a.test/|Content-Type: application/http;|  msgtype=response",
+            (
+                RecordKind::Response,
+                Some("http://a.test/"),
+                &[("Content-Type", "application/http; msgtype=response")],
+            ),
+        ),
+        (
+            "several WARC-Concurrent-To",
+            "WARC-Type: request|WARC-Concurrent-To: <urn:uuid:1>|WARC-Concurrent-To: <urn:uuid:2>",
+            (RecordKind::Request, None, &[("WARC-Concurrent-To", "<urn:uuid:1>")]),
+        ),
+        (
+            "all fields continued",
+            "WARC-Type:| metadata|WARC-Date:|\t2008-04-30T20:48:25Z|WARC-Target-URI:| http://a.test/|WARC-Record-ID:| <urn:uuid:1>",
+            (RecordKind::Metadata, Some("http://a.test/"), &[("WARC-Date", "2008-04-30T20:48:25Z")]),
+        ),
+        (
+            "warcinfo",
+            "WARC-Type: warcinfo|WARC-Filename: a.warc|Content-Type: application/warc-fields",
+            (RecordKind::Warcinfo, None, &[("WARC-Filename", "a.warc")]),
+        ),
+        (
+            "fields that are not WARC's",
+            "WARC-Type: resource|X-Own: 1|Server: a|WARC-Target-URI: file:///a|Date: today",
+            (RecordKind::Resource, Some("file:///a"), &[("X-Own", "1"), ("Server", "a")]),
+        ),
+        (
+            "names and values in lower case",
+            "warc-type: response|warc-target-uri: dns:a.test|warc-date: 2008-04-30t20:48:25z|content-type: text/dns",
+            (RecordKind::Response, Some("dns:a.test"), &[("WARC-Date", "2008-04-30t20:48:25z")]),
+        ),
+        (
+            "names and values in upper case",
+            "WARC-TYPE: RESPONSE|WARC-TARGET-URI: DNS:A.TEST|WARC-RECORD-ID: <URN:UUID:FF|CONTENT-TYPE: TEXT/DNS",
+            (RecordKind::Response, Some("DNS:A.TEST"), &[("Content-Type", "TEXT/DNS")]),
+        ),
+        (
+            "UTF-8",
+            "WARC-Type: metadata|WARC-Target-URI: http://a.test/blåbær|Description: 日本",
+            (RecordKind::Metadata, Some("http://a.test/blåbær"), &[("Description", "日本")]),
+        ),
+        (
+            "digests of other kinds",
+            "WARC-Type: resource|WARC-Block-Digest: md5:5d41402abc4b2a76b9719d911017c592|WARC-Payload-Digest: SHA-256:2CF24DBA",
+            (RecordKind::Resource, None, &[("WARC-Payload-Digest", "SHA-256:2CF24DBA")]),
+        ),
+    ];
+    for (version, line_end) in [("WARC/1.0", "\r\n"), ("warc/1.0", "\n"), ("WARC/1.1", "\n")] {
+        let mut file = Vec::new();
+        for (_, head, _) in cases {
+            let lines = head.split('|').chain(["Content-Length: 5", "", "hello", "", ""]);
+            file.extend([version].into_iter().chain(lines).collect::<Vec<_>>().join(line_end).into_bytes());
+        }
+        let found: Vec<WarcRecord> = WarcReader::new(&file[..]).map(Result::unwrap).collect();
+        assert_eq!(found.len(), cases.len());
+        for (record, (what, _, (kind, target, fields))) in found.iter().zip(cases) {
+            assert_eq!(
+                (record.kind, record.target(), &record.block[..]),
+                (*kind, *target, &b"hello"[..]),
+                "{what}"
+            );
+            for (name, value) in *fields {
+                assert_eq!(record.headers.get(name), Some(*value), "{what}");
+            }
+        }
+        assert!(found[2].date().is_some() && found[2].date() == found[5].date(), "dates in lower case");
+    }
+}
+
 #[test]
 fn the_next_record_is_found_behind_anything() {
     let (plain, packed) = (fixture("plain.warc"), fixture("members.warc.gz"));

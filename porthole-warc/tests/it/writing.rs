@@ -6,12 +6,14 @@ use std::process::Command;
 
 use porthole_types::{Headers, Timestamp};
 use porthole_warc::{
-    BLOCK_LIMIT, Digest, Original, RecordFormat, RecordKind, Truncation, WarcReader, WarcRecord, WarcRequest,
-    WarcResponse, WarcWriter, Written, last_whole, read_record,
+    BLOCK_LIMIT, Digest, GzipRecords, Original, RecordFormat, RecordKind, RecordPlace, Truncation,
+    WarcReader, WarcRecord, WarcRequest, WarcResponse, WarcWriter, Written, last_whole, read_record,
+    unpack_record,
 };
 use proptest::prelude::*;
 
 const URL: &str = "http://a.test/page?x=1";
+const FORMATS: [RecordFormat; 3] = [RecordFormat::Plain, RecordFormat::Gzip, RecordFormat::Zstd];
 const DATE: Timestamp = Timestamp(1_767_323_045_006);
 
 /// One record of each kind.
@@ -49,7 +51,7 @@ fn write_all_kinds(form: RecordFormat) -> (Vec<u8>, Vec<Written>) {
 
 #[test]
 fn all_kinds_are_read_back() {
-    for form in [RecordFormat::Plain, RecordFormat::Gzip] {
+    for form in FORMATS {
         let (file, written) = write_all_kinds(form);
         let read: Vec<WarcRecord> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
         let mut end = 0;
@@ -78,8 +80,8 @@ fn all_kinds_are_read_back() {
 #[test]
 fn all_levels_are_read_back() {
     let body = b"boats ".repeat(1000);
-    for level in [0, 1, 9, 100] {
-        let mut writer = WarcWriter::new(Vec::new(), RecordFormat::Gzip, 7).with_level(level);
+    for (form, level) in FORMATS.iter().flat_map(|form| [-5, 0, 1, 9, 100].map(|level| (*form, level))) {
+        let mut writer = WarcWriter::new(Vec::new(), form, 7).with_level(level);
         writer.response(&WarcResponse::new(URL, &Headers::new(), &body)).unwrap();
         let file = writer.into_inner();
         let record = WarcReader::new(&file[..]).next_record().unwrap().unwrap();
@@ -89,7 +91,7 @@ fn all_levels_are_read_back() {
 
 #[test]
 fn a_truncated_file_is_resumed() {
-    for form in [RecordFormat::Plain, RecordFormat::Gzip] {
+    for form in FORMATS {
         let (file, written) = write_all_kinds(form);
         let last = written.last().unwrap();
         for cut in 1..last.length {
@@ -102,6 +104,45 @@ fn a_truncated_file_is_resumed() {
         assert_eq!(writer.response(&WarcResponse::new(URL, &Headers::new(), b"")).unwrap(), *last);
         assert_eq!(writer.into_inner(), file);
     }
+}
+
+#[test]
+fn a_record_is_packed_again_unchanged() {
+    let records = |file: &[u8]| -> Vec<WarcRecord> {
+        let read = WarcReader::new(file).map(Result::unwrap);
+        read.map(|record| WarcRecord { place: RecordPlace::default(), ..record }).collect()
+    };
+    for from in FORMATS {
+        let (file, written) = write_all_kinds(from);
+        for to in FORMATS {
+            let mut writer = WarcWriter::new(Vec::new(), to, 7);
+            let mut again = Vec::new();
+            for place in &written {
+                let packed = &file[place.offset as usize..][..place.length as usize];
+                let plain = unpack_record(packed, place.offset).unwrap();
+                assert!(plain.starts_with(b"WARC/1.1\r\n") && plain.ends_with(b"\r\n\r\n"));
+                again.extend(writer.packed_record(&plain));
+            }
+            assert!(records(&again) == records(&file), "{from:?} to {to:?}");
+            assert!(from != to || again == file, "{from:?} stays as it is");
+        }
+        let cut = &file[..written[0].length as usize - 1];
+        assert!(from == RecordFormat::Plain || unpack_record(cut, 0).is_err());
+    }
+}
+
+#[test]
+fn only_other_packings_are_made_gzip() {
+    let (gzip, written) = write_all_kinds(RecordFormat::Gzip);
+    let first = &gzip[..written[0].length as usize];
+    let mut records = GzipRecords::default();
+    assert_eq!(records.pack(first.to_vec(), 0).unwrap(), first);
+    let (zstd, written) = write_all_kinds(RecordFormat::Zstd);
+    let first = &zstd[..written[0].length as usize];
+    let packed = records.pack(first.to_vec(), 0).unwrap();
+    assert!(packed.starts_with(&[0x1f, 0x8b]));
+    assert_eq!(unpack_record(&packed, 0).unwrap(), unpack_record(first, 0).unwrap());
+    assert!(records.pack(first[..first.len() - 1].to_vec(), 0).is_err());
 }
 
 /// A writer that accepts some bytes, then fails.
@@ -166,10 +207,9 @@ proptest! {
             ),
             0..6,
         ),
-        gzip: bool,
+        form in proptest::sample::select(&FORMATS[..]),
         seed: u64,
     ) {
-        let form = if gzip { RecordFormat::Gzip } else { RecordFormat::Plain };
         let mut writer = WarcWriter::new(Vec::new(), form, seed);
         let mut places = Vec::new();
         for (url, status, fields, body, date) in &pages {

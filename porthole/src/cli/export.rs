@@ -103,6 +103,9 @@ pub(crate) struct ExportParquet {
     /// Begin a new file at this size [default: 256MB]; for a folder only
     #[arg(long, value_name = "SIZE", value_parser = super::crawl::bytes)]
     pub(crate) size: Option<u64>,
+    /// Add a column with the main text of the pages
+    #[arg(long)]
+    pub(crate) text: bool,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

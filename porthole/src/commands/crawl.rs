@@ -197,8 +197,10 @@ fn prepare(
         crawl = crawl.asking_backlinks(settings)?;
     }
     if let Some(keep) = arguments.archive.keep() {
-        crawl =
-            crawl.archived(&workspace.pages(), keep)?.describing_archive(about_crawl(workspace, arguments));
+        let compression = workspace.settings.archive.compression()?;
+        crawl = crawl
+            .archived_as(&workspace.pages(), keep, compression)?
+            .describing_archive(about_crawl(workspace, arguments));
         // A replay sends nothing.
         if arguments.web.is_empty() && workspace.settings.archive.requests.unwrap_or(true) {
             crawl = crawl.recording_requests(http_settings(workspace, arguments)?.request_headers());

@@ -48,7 +48,8 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
             ..UrlFacts::of(&url, &about, &tree, examples, judged)
         });
     }
-    Explanation { url: &url, about: &about, tree: &tree, examples, parts }.print(judged.as_ref());
+    Explanation { workspace: &workspace, url: &url, about: &about, tree: &tree, examples, parts }
+        .print(judged.as_ref());
     if let Some(story) = story {
         story.print();
     }
@@ -251,6 +252,7 @@ impl<'a> UrlFacts<'a> {
 
 /// Prints the facts about a URL as text.
 struct Explanation<'a> {
+    workspace: &'a Workspace,
     url: &'a CanonicalUrl,
     about: &'a About,
     tree: &'a Taxonomy,
@@ -362,7 +364,11 @@ impl Explanation<'_> {
             facts.extend(about.bytes.map(size));
             facts.extend((!about.language.is_empty()).then(|| format!("language {}", about.language)));
             facts.push(match about.span {
-                Some(span) => format!("archived in pages/{:05}.warc.gz at {}", span.segment, span.offset),
+                Some(span) => {
+                    let file = self.workspace.segment(span);
+                    let name = file.file_name().unwrap_or_default().to_string_lossy();
+                    format!("archived in pages/{name} at {}", span.offset)
+                }
                 None => "not archived".to_owned(),
             });
         }

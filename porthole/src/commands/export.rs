@@ -181,7 +181,8 @@ impl ExportJob<'_> {
         let source = self.source(&arguments.selection)?;
         let output = file_or_folder(&arguments.output, "parquet", arguments.size, PARQUET_BYTES)?;
         let output = output.with_marker("_SUCCESS");
-        let mut writer = porthole_export::ParquetPages::new(self.tree, &self.workspace.pages());
+        let writer = porthole_export::ParquetPages::new(self.tree, &self.workspace.pages());
+        let mut writer = if arguments.text { writer.with_texts() } else { writer };
         let to = ExportTo { output: Some(arguments.output.clone()), json: arguments.json };
         self.write(&source, &mut writer, output, arguments.selection.limit, &to)
     }

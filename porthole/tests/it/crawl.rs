@@ -13,6 +13,7 @@ use std::time::Duration;
 use flate2::bufread::GzDecoder;
 use porthole_store::{QueryLimits, SqlValue, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
+use porthole_warc::{WarcReader, unpack_record};
 use porthole_webs::RecordedWeb;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use tempfile::TempDir;
@@ -202,7 +203,14 @@ impl Workspace {
     }
 
     fn segment(&self) -> PathBuf {
-        self.folder.path().join("ws/pages/00000.warc.gz")
+        porthole_crawl::segment_path(&self.folder.path().join("ws/pages"), 0)
+    }
+
+    /// Sets the compression of the archive.
+    fn compressed_by(self, compression: &str) -> Workspace {
+        let settings = format!("[archive]\ncompression = \"{compression}\"\n");
+        fs::write(self.folder.path().join("ws/porthole.toml"), settings).unwrap();
+        self
     }
 
     /// Checks that every page points to its record, and that the archive can be replayed.
@@ -249,12 +257,17 @@ fn fetched(row: &[SqlValue], expected_seq: i64) -> Fetched {
     Fetched { url: url.clone(), has_response: *state == 1 || *state == 2, place }
 }
 
-/// Checks that the bytes are one gzip member with one complete record of this URL.
+/// Checks that the bytes are one gzip member or zstd frame with one complete record of this URL.
 fn check_record(bytes: &[u8], url: &str) {
-    let mut member = GzDecoder::new(bytes);
-    let mut record = Vec::new();
-    member.read_to_end(&mut record).unwrap_or_else(|error| panic!("{url}: {error}"));
-    assert!(member.into_inner().is_empty(), "{url}: something behind the record");
+    let record = if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut member = GzDecoder::new(bytes);
+        let mut record = Vec::new();
+        member.read_to_end(&mut record).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert!(member.into_inner().is_empty(), "{url}: something behind the record");
+        record
+    } else {
+        unpack_record(bytes, 0).unwrap_or_else(|error| panic!("{url}: {error}"))
+    };
     let head = text(&record).split_inclusive("\r\n\r\n").next().unwrap().to_owned();
     let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     assert!(head.starts_with("WARC/1.1\r\n"), "{url}: {head}");
@@ -323,6 +336,34 @@ fn a_crawl_that_is_killed_again_and_again_goes_the_same_way() {
     assert!(whole.urls.len() > 600);
     assert_eq!(workspace.urls(), whole.urls);
     workspace.check_archive();
+}
+
+#[test]
+fn a_crawl_with_zstd_that_is_killed_has_a_whole_archive() {
+    let workspace = Workspace::new().compressed_by("zstd");
+    let whole = workspace.whole();
+    let hits = kill_often(&workspace, &[], whole.archived, 8, &mut Draw(5));
+    assert!(hits >= 4, "only {hits} of 8 moments were before the end");
+    workspace.check(&[], 0, DONE);
+    assert_eq!(workspace.urls(), whole.urls);
+    workspace.check_archive();
+    assert!(workspace.segment().to_string_lossy().ends_with("00000.warc.zst"));
+    // What other programs read is gzip, record by record.
+    workspace.ok(&["export", "warc", "-o", "all.warc.gz"]);
+    let file = fs::read(workspace.folder.path().join("all.warc.gz")).unwrap();
+    let mut responses = 0;
+    for record in WarcReader::new(&file[..]).map(Result::unwrap).filter(|record| record.is_http_response()) {
+        let (start, end) =
+            (record.place.offset as usize, (record.place.offset + record.place.length) as usize);
+        check_record(&file[start..end], record.target().unwrap());
+        responses += 1;
+    }
+    assert!(file.starts_with(&[0x1f, 0x8b]) && responses > 500, "{responses}");
+    workspace.ok(&["export", "cdxj", "-o", "all.cdxj"]);
+    let index = fs::read_to_string(workspace.folder.path().join("all.cdxj")).unwrap();
+    assert_eq!((index.lines().count(), index.matches("00000.warc.zst").count()), (responses, responses));
+    workspace.ok(&["lab", "record", "recorded"]);
+    workspace.ok(&["lab", "web-stats", "recorded/web.warc.gz"]);
 }
 
 #[test]

@@ -114,3 +114,80 @@ fn patterns_match_whole_lines() {
     assert!(is_shown(&["a", "b", "c", "d"], &expected) && is_shown(&["a", "d"], &expected));
     assert!(!is_shown(&["a", "b"], &expected) && !is_shown(&["a", "d", "e"], &expected));
 }
+
+/// Pages whose examples are commands as they are typed. docs/commands.md shows how commands are put together instead.
+const PAGES: [&str; 7] = [
+    "README.md",
+    "docs/guide.md",
+    "docs/export.md",
+    "docs/search.md",
+    "docs/upkeep.md",
+    "docs/dashboard.md",
+    "docs/lab.md",
+];
+
+/// What needs a web or a workspace is not run, but the program must know all arguments that are before `--help`.
+#[test]
+fn every_command_of_the_documentation_is_known() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut known = 0;
+    for page in PAGES {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        for command in commands(&text) {
+            let mut arguments = words(&command);
+            arguments.push("--help".to_owned());
+            let program = Command::new(env!("CARGO_BIN_EXE_porthole")).args(&arguments).output().unwrap();
+            assert!(
+                program.status.success(),
+                "{page}: porthole {command}\n{}",
+                String::from_utf8_lossy(&program.stderr)
+            );
+            known += 1;
+        }
+    }
+    assert!(known > 50, "only {known} commands were found");
+}
+
+/// The arguments of the commands in code blocks, and of those in the text that have some.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+        } else if is_code {
+            let command = line.strip_prefix("$ ").unwrap_or(line).strip_prefix("porthole ");
+            // What follows a wide space or a `#` explains it.
+            let command =
+                command.map(|command| command.split("   ").next().unwrap().split(" #").next().unwrap());
+            found.extend(command.map(|command| command.trim().to_owned()));
+        } else {
+            let quoted = line.split('`').skip(1).step_by(2).filter_map(|code| code.strip_prefix("porthole "));
+            let is_whole = |command: &&str| {
+                !command.contains(['…', '|', '['])
+                    && !command.ends_with(" FORMAT")
+                    && !command.ends_with(" NAME")
+            };
+            found.extend(quoted.filter(is_whole).map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// The words of a command line, with quotes as a shell reads them.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}

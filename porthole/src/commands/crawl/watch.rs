@@ -326,7 +326,8 @@ impl Watch {
         let failed: u64 = self.failures.values().sum();
         let waits = match self.waits_for {
             Some((workers, sites, at)) if at.elapsed() < Duration::from_secs(3) => {
-                format!("; {workers} workers idle by choice, {sites} good sites resting")
+                let (workers, sites) = (output::count(workers, "worker"), output::count(sites, "good site"));
+                format!("; {workers} idle by choice, {sites} resting")
             }
             _ => String::new(),
         };

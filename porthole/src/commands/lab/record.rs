@@ -10,6 +10,7 @@ use porthole_store::{StoreReader, TriedUrl};
 use porthole_topic::Taxonomy;
 use porthole_topic::import::{ImportedTaxonomy, tsv};
 use porthole_types::{CanonicalUrl, TopicId};
+use porthole_warc::GzipRecords;
 use serde::Serialize;
 
 use crate::cli;
@@ -41,10 +42,11 @@ pub(super) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
     // Renamed when complete.
     let part = tempfile::NamedTempFile::new_in(folder).with_context(|| folder.display().to_string())?;
     let mut web = BufWriter::new(part);
+    let mut gzip = GzipRecords::default();
     let mut lines = BTreeMap::new();
     let mut pages = HashSet::new();
     for_each_page(&reader, &mut |tried| {
-        copy(&workspace, tried, &mut web)?;
+        copy(&workspace, tried, &mut gzip, &mut web)?;
         pages.insert(tried.url.clone());
         if let Some(topic) = tried.judgment.and_then(|judgment| label(&tree, judgment.best)) {
             lines.insert(tried.url.clone(), vec![topic]);
@@ -91,23 +93,31 @@ pub(super) fn for_each_page(
     }
 }
 
-/// Copies a record verbatim: each record is a gzip member of its own.
-fn copy(workspace: &Workspace, tried: &TriedUrl, to: &mut impl Write) -> anyhow::Result<()> {
+/// Copies a record, as a gzip member of its own.
+fn copy(
+    workspace: &Workspace,
+    tried: &TriedUrl,
+    gzip: &mut GzipRecords,
+    to: &mut impl Write,
+) -> anyhow::Result<()> {
     let Some(span) = tried.span else { return Ok(()) };
     let path = workspace.segment(span);
-    let mut copied = || -> std::io::Result<u64> {
+    let failed = || format!("cannot copy {} from {}", tried.url, path.display());
+    let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(&path)?;
         file.seek(SeekFrom::Start(span.offset))?;
-        std::io::copy(&mut file.take(span.length.into()), to)
+        let mut packed = Vec::new();
+        file.take(span.length.into()).read_to_end(&mut packed)?;
+        Ok(packed)
     };
-    let length = copied().with_context(|| format!("cannot copy {} from {}", tried.url, path.display()))?;
+    let packed = read().with_context(failed)?;
     anyhow::ensure!(
-        length == u64::from(span.length),
+        packed.len() as u64 == u64::from(span.length),
         "{} ends within the record of {}",
         path.display(),
         tried.url
     );
-    Ok(())
+    to.write_all(&gzip.pack(packed, span.offset).with_context(failed)?).with_context(failed)
 }
 
 /// The critic's topic of a page, unless it is the root.
