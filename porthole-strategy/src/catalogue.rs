@@ -152,6 +152,7 @@ struct ParameterizedStrategy {
     strategy: Box<dyn Strategy>,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Strategy for ParameterizedStrategy {
     fn name(&self) -> &str {
         &self.name

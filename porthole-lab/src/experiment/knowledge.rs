@@ -2,7 +2,7 @@
 
 use porthole_page::Link;
 use porthole_strategy::apprentice::Lessons;
-use porthole_strategy::{CrawlGoal, Discipline, SourcePage, Strategy};
+use porthole_strategy::{CrawlGoal, Discipline, Part, SourcePage, StateError, Strategy};
 use porthole_types::{CanonicalUrl, UrlId};
 
 use super::labelled::LabelledWeb;
@@ -61,6 +61,8 @@ impl RestrictedStrategy {
 /// Priority of links that the inner strategy would not follow.
 const LAST: f64 = -1e9;
 
+// Everything that is not restricted is forwarded: a method that is forgotten is an error.
+#[deny(clippy::missing_trait_methods)]
 impl Strategy for RestrictedStrategy {
     fn name(&self) -> &str {
         self.inner.name()
@@ -73,6 +75,10 @@ impl Strategy for RestrictedStrategy {
 
     fn choose(&mut self, n: usize) -> Vec<UrlId> {
         self.inner.choose(n)
+    }
+
+    fn arrange(&mut self, batch: &mut [UrlId]) {
+        self.inner.arrange(batch);
     }
 
     fn arrived(&mut self, source: &SourcePage<'_>) {
@@ -98,5 +104,58 @@ impl Strategy for RestrictedStrategy {
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let priority = self.inner.priority(source, link).unwrap_or(LAST);
         (self.is_allowed)(&link.target).then_some(priority)
+    }
+
+    fn explain(&mut self, source: &SourcePage<'_>, link: &Link) -> Vec<Part> {
+        if (self.is_allowed)(&link.target) { self.inner.explain(source, link) } else { Vec::new() }
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        self.inner.save()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        self.inner.restore(saved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use porthole_page::Extractor;
+    use porthole_types::{Headers, Judgment, TopicId};
+
+    use super::*;
+
+    #[test]
+    fn a_restricted_strategy_arranges_explains_saves_and_restores_as_the_free_one() {
+        let goal = CrawlGoal::nothing(3);
+        for name in ["best-3:rank=kwpr", "rl-spider", "porthole", "cho-hot"] {
+            let free = || porthole_strategy::named(name, &goal).unwrap();
+            let kept = || RestrictedStrategy::new(free(), Box::new(|url| url.path() != "/not"));
+            let (mut free, mut restricted) = (free(), kept());
+            let url = CanonicalUrl::parse("http://a.test/").unwrap();
+            let html = b"<title>owls</title><p>hawk <a href=/x>owl</a> <a href=/not>cat</a>";
+            let page = Extractor::default().extract(&url, &Headers::new(), html);
+            let judgment = Judgment { relevance: 0.7, best: TopicId(1) };
+            let source = SourcePage { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
+            free.arrived(&source);
+            restricted.arrived(&source);
+            let ids: Vec<UrlId> = (0..50).map(UrlId).collect();
+            let (mut one, mut other) = (ids.clone(), ids);
+            free.arrange(&mut one);
+            restricted.arrange(&mut other);
+            assert_eq!(one, other, "{name}");
+            assert_eq!(
+                free.explain(&source, &page.links[0]),
+                restricted.explain(&source, &page.links[0]),
+                "{name}"
+            );
+            assert!(restricted.explain(&source, &page.links[1]).is_empty(), "{name}");
+            let saved = free.save().expect("these have state");
+            assert_eq!(restricted.save().as_ref(), Some(&saved), "{name}");
+            let mut resumed = kept();
+            resumed.restore(&saved).unwrap();
+            assert_eq!(resumed.save(), Some(saved), "{name}");
+        }
     }
 }
