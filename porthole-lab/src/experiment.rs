@@ -44,7 +44,7 @@ pub use pace::{LatencyField, Pace};
 pub use plan::{CrawlPlan, Task, listed};
 pub use ranks::{Quality, RankStudy, RankedCrawl};
 pub use run::PreparedExperiment;
-pub use trace::{Authority, CrawlSummary, FetchLabel, FetchStep, Trace};
+pub use trace::{Authority, CrawlSummary, FetchLabel, FetchStep, SITE_CAPS, Trace};
 
 /// A validated experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
