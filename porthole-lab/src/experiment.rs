@@ -8,6 +8,7 @@ mod apprentice;
 mod facts;
 mod fields;
 mod folder;
+mod informed;
 mod knowledge;
 mod labelled;
 mod learners;
@@ -24,6 +25,7 @@ mod target;
 mod tests;
 mod trace;
 mod web;
+mod wrapped;
 
 use std::io;
 use std::path::PathBuf;

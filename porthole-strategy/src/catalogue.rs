@@ -178,6 +178,10 @@ impl Strategy for ParameterizedStrategy {
         self.strategy.settled(url);
     }
 
+    fn foretold(&mut self, url: UrlId, relevance: f64) {
+        self.strategy.foretold(url, relevance);
+    }
+
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         self.strategy.priority(source, link)
     }

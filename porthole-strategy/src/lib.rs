@@ -162,6 +162,12 @@ pub trait Strategy: Send {
         let _ = url;
     }
 
+    /// Tells a strategy what a queued URL would turn out to be, before it is fetched. A crawl never calls it: the lab does,
+    /// to measure what it costs that feedback comes late. Strategies that learn from fetched links can learn from it.
+    fn foretold(&mut self, url: UrlId, relevance: f64) {
+        let _ = (url, relevance);
+    }
+
     /// Priority of a link of the page that arrived last; higher is fetched sooner, and all are above
     /// [`UNSCORED_PRIORITY`]. `None` if the link must not be followed.
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64>;
