@@ -115,6 +115,8 @@ const FIGURES: &[FigureMaker] = &[
     robustness::distances,
     harvest::hubs,
     shape::radius_rules,
+    shape::mixing,
+    shape::hypertext,
     shape::sociology,
     shape::specificity,
     harvest::new_servers,
