@@ -242,7 +242,7 @@ impl RelaxationOptions {
     fn candidates(temperature: f64) -> impl Iterator<Item = RelaxationOptions> {
         let rounds = RelaxationOptions::ROUNDS;
         let warmer = [1.0, 1.5, 2.5].map(|factor| factor * temperature);
-        let weights = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
+        let weights = [0.25, 0.5, 1.0, 2.0, 4.0];
         warmer.into_iter().flat_map(move |temperature| {
             weights.into_iter().flat_map(move |weight| {
                 let with = move |damping| RelaxationOptions { temperature, weight, damping, rounds };
