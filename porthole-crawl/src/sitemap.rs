@@ -52,7 +52,7 @@ const SITEMAPS_PER_SITE: usize = 5;
 pub(crate) const LISTED_PER_SITE: usize = 1_000;
 
 /// The priority of URLs from sitemaps, below that of any link that a strategy has scored.
-const LISTED_PRIORITY: f64 = -1.0;
+const LISTED_PRIORITY: f64 = porthole_strategy::UNSCORED_PRIORITY;
 
 /// A sitemap to read.
 pub(crate) struct Sitemap {

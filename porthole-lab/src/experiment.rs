@@ -8,9 +8,12 @@ mod apprentice;
 mod facts;
 mod fields;
 mod folder;
+mod hypertext;
+mod informed;
 mod knowledge;
 mod labelled;
 mod learners;
+mod mixing;
 mod neighbours;
 mod oracle;
 mod pace;
@@ -24,6 +27,7 @@ mod target;
 mod tests;
 mod trace;
 mod web;
+mod wrapped;
 
 use std::io;
 use std::path::PathBuf;
@@ -39,12 +43,14 @@ pub use apprentice::{Apprenticeship, AtDistance, AtReach, QueueEstimates, WithFe
 pub use facts::{CitedTopic, TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};
+pub use hypertext::{HypertextRow, HypertextStudy};
 pub use learners::{CriticTraining, LearnerPasses, Learners, Learnt, Pass, Training};
+pub use mixing::TopicMixing;
 pub use pace::{LatencyField, Pace};
 pub use plan::{CrawlPlan, Task, listed};
 pub use ranks::{Quality, RankStudy, RankedCrawl};
 pub use run::PreparedExperiment;
-pub use trace::{Authority, CrawlSummary, FetchLabel, FetchStep, Trace};
+pub use trace::{Authority, CrawlSummary, FetchLabel, FetchStep, SITE_CAPS, Trace};
 
 /// A validated experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 
 mod apprentice;
 mod bounds;
+mod distance;
 mod evidence;
 mod exploration;
 mod harvest;
@@ -99,6 +100,7 @@ type FigureMaker = fn(&TracedResults) -> Option<Figure>;
 /// All figures, in the order of a report. To add one, add a line.
 const FIGURES: &[FigureMaker] = &[
     bounds::compared,
+    distance::parts,
     harvest::by_truth,
     time::relevant_pages,
     harvest::by_critic,
@@ -113,6 +115,8 @@ const FIGURES: &[FigureMaker] = &[
     robustness::distances,
     harvest::hubs,
     shape::radius_rules,
+    shape::mixing,
+    shape::hypertext,
     shape::sociology,
     shape::specificity,
     harvest::new_servers,

@@ -19,6 +19,27 @@ pub fn harvest(counted: &[&FetchStep], n: u64) -> f64 {
     found(counted, n) as f64 / n.max(1) as f64
 }
 
+/// The harvest with at most `cap` relevant pages of a server: a crawl that stays on one large site of the topic finds
+/// much, but not the topic.
+pub fn capped_harvest(counted: &[&FetchStep], n: u64, cap: u64) -> f64 {
+    let mut sites: BTreeMap<&str, u64> = BTreeMap::new();
+    for step in first(counted, n).filter(|step| step.label == FetchLabel::About) {
+        *sites.entry(&step.host).or_default() += 1;
+    }
+    sites.values().map(|pages| (*pages).min(cap)).sum::<u64>() as f64 / n.max(1) as f64
+}
+
+/// Number of servers with a page of the topic among the first `n`.
+pub fn sites(counted: &[&FetchStep], n: u64) -> u64 {
+    let about = first(counted, n).filter(|step| step.label == FetchLabel::About);
+    about.map(|step| step.host.as_str()).collect::<HashSet<_>>().len() as u64
+}
+
+/// Cumulative loss of the first `n` fetches: the sum of 1 - R (A 3.5).
+pub fn lost(counted: &[&FetchStep], n: u64) -> f64 {
+    first(counted, n).map(|step| 1.0 - step.relevance.unwrap_or(0.0)).sum()
+}
+
 /// Mean of a critic's values over the first `n`, ignoring `None` (V 1.1).
 pub fn mean_of(counted: &[&FetchStep], n: u64, value: impl Fn(&FetchStep) -> Option<f64>) -> f64 {
     mean(first(counted, n).filter_map(value))

@@ -12,9 +12,14 @@ pub struct Difference {
     pub low: f64,
     /// Upper end of the 95% confidence interval.
     pub high: f64,
-    /// Two-sided p-value: probability of a difference at least as large if there is none.
-    pub p: f64,
+    /// Two-sided p-value: probability of a difference at least as large if there is none. `None` for fewer than
+    /// [`LEAST_VALUES`] values.
+    pub p: Option<f64>,
 }
+
+/// Least number of differences for a p-value. Five that all have one sign are nothing unusual: that happens in one of
+/// sixteen cases without any difference. A bootstrap of fewer shows only the spread of what it was given.
+pub const LEAST_VALUES: usize = 6;
 
 /// Number of bootstrap resamples.
 const DRAWS: usize = 10_000;
@@ -25,7 +30,7 @@ const DRAWS: usize = 10_000;
 pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     let groups: Vec<&[f64]> = groups.iter().filter(|group| !group.is_empty()).map(Vec::as_slice).collect();
     if groups.is_empty() {
-        return Difference { mean: 0.0, low: 0.0, high: 0.0, p: 1.0 };
+        return Difference { mean: 0.0, low: 0.0, high: 0.0, p: None };
     }
     let mean = |sum: f64, count: usize| sum / count as f64;
     let all = mean(groups.iter().map(|group| mean(group.iter().sum(), group.len())).sum(), groups.len());
@@ -44,8 +49,9 @@ pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     let tail = |count: usize| (count + 1) as f64 / (DRAWS + 1) as f64;
     let (below, above) =
         (drawn.partition_point(|&value| value < 0.0), drawn.partition_point(|&value| value <= 0.0));
-    let p = 2.0 * tail(DRAWS - below).min(tail(above));
-    Difference { mean: all, low: at(0.025), high: at(0.975), p: p.min(1.0) }
+    let p = (2.0 * tail(DRAWS - below).min(tail(above))).min(1.0);
+    let is_enough = groups.iter().map(|group| group.len()).sum::<usize>() >= LEAST_VALUES;
+    Difference { mean: all, low: at(0.025), high: at(0.975), p: is_enough.then_some(p) }
 }
 
 /// Standard error of the mean; 0 for fewer than two values.
@@ -59,17 +65,29 @@ pub fn standard_error(values: &[f64]) -> f64 {
     (squares / (count - 1.0) / count).sqrt()
 }
 
-/// Holm's correction: p-values adjusted for multiple comparisons.
-pub fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
-    let mut corrected = vec![0.0; p.len()];
+/// Holm's correction: p-values adjusted for multiple comparisons. Comparisons without a p-value do not count.
+pub fn holm(p: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut order: Vec<(f64, usize)> = p.iter().enumerate().filter_map(|(at, p)| Some(((*p)?, at))).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut corrected = vec![None; p.len()];
     let mut most: f64 = 0.0;
-    for (rank, at) in order.into_iter().enumerate() {
-        most = most.max((p.len() - rank) as f64 * p[at]).min(1.0);
-        corrected[at] = most;
+    let count = order.len();
+    for (rank, (p, at)) in order.into_iter().enumerate() {
+        most = most.max((count - rank) as f64 * p).min(1.0);
+        corrected[at] = Some(most);
     }
     corrected
+}
+
+/// Whether a difference is significant at 5%, given its p-value after a correction. The interval has to agree: both come
+/// from the same resamples, but only the p-value is corrected.
+pub fn is_significant(difference: &Difference, corrected: Option<f64>) -> bool {
+    corrected.is_some_and(|p| p < 0.05) && (difference.low > 0.0 || difference.high < 0.0)
+}
+
+/// A p-value for tables.
+pub fn p_cell(p: Option<f64>) -> String {
+    p.map_or_else(|| "too few".to_owned(), |p| format!("{p:.4}"))
 }
 
 /// Random numbers from a seed.
@@ -118,7 +136,7 @@ mod tests {
             let found = bootstrap(&groups, experiment);
             covered += u32::from(found.low <= PLANTED && PLANTED <= found.high);
             assert!(found.low < found.mean && found.mean < found.high);
-            assert!(found.p < 0.01 && found.low > 0.0, "{found:?}");
+            assert!(found.p.is_some_and(|p| p < 0.01) && found.low > 0.0, "{found:?}");
             assert_eq!(found, bootstrap(&groups, experiment));
         }
         assert!((34..=40).contains(&covered), "{covered} of 40");
@@ -128,11 +146,11 @@ mod tests {
     fn empty_input_has_no_difference() {
         let found = bootstrap(&[vec![0.1, -0.1], vec![-0.1, 0.1], vec![0.2, -0.2]], 1);
         assert!(
-            found.mean.abs() < 1e-12 && found.low < 0.0 && found.high > 0.0 && found.p > 0.5,
+            found.mean.abs() < 1e-12 && found.low < 0.0 && found.high > 0.0 && found.p > Some(0.5),
             "{found:?}"
         );
-        assert_eq!(bootstrap(&[vec![0.0; 3]], 1).p, 1.0);
-        assert_eq!(bootstrap(&[], 1).p, 1.0);
+        assert_eq!(bootstrap(&[vec![0.0; 6]], 1).p, Some(1.0));
+        assert_eq!(bootstrap(&[], 1).p, None);
         // A topic has weight 1, however many samples it has.
         assert_eq!(bootstrap(&[vec![1.0; 9], vec![0.0]], 1).mean, 0.5);
     }
@@ -140,10 +158,23 @@ mod tests {
     #[test]
     fn hand_computed_holm_correction() {
         // In order: 0.01 x 4, 0.02 x 3, 0.03 x 2 and 0.04 x 1, none below the one before it.
-        for (found, expected) in holm(&[0.04, 0.01, 0.03, 0.02]).into_iter().zip([0.06, 0.04, 0.06, 0.06]) {
-            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        let p = [0.04, 0.01, 0.03, 0.02].map(Some);
+        for (found, expected) in holm(&p).into_iter().zip([0.06, 0.04, 0.06, 0.06]) {
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?} {expected}");
         }
-        assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
-        assert_eq!(holm(&[]), Vec::<f64>::new());
+        assert_eq!(holm(&[Some(0.5), None, Some(0.9)]), [Some(1.0), None, Some(1.0)]);
+        assert_eq!(holm(&[]), Vec::<Option<f64>>::new());
+    }
+
+    #[test]
+    fn few_pairs_have_no_p_value() {
+        // Two pairs with the same sign: every resample has it, too.
+        assert_eq!(bootstrap(&[vec![0.2], vec![0.3]], 1).p, None);
+        assert_eq!(bootstrap(&[vec![0.2, 0.3, 0.25], vec![0.3, 0.2]], 1).p, None);
+        let six = bootstrap(&[vec![0.2, 0.3, 0.25], vec![0.3, 0.2, 0.1]], 1);
+        assert!(six.p.is_some_and(|p| p < 0.05));
+        assert!(
+            is_significant(&six, six.p) && !is_significant(&six, Some(0.06)) && !is_significant(&six, None)
+        );
     }
 }

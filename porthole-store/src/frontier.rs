@@ -7,6 +7,7 @@
 mod belief;
 mod chunked;
 mod columns;
+mod eviction;
 mod heap;
 mod key_map;
 mod order;
@@ -20,7 +21,8 @@ use porthole_types::{Rank, SiteId, Timestamp, UrlId};
 pub(crate) use self::belief::{Belief, probability};
 pub(crate) use self::chunked::Chunked;
 use self::columns::{Columns, QueuePlace};
-pub(crate) use self::columns::{OptionalValues, Tries};
+pub(crate) use self::columns::{LinePosition, OptionalValues, Tries};
+pub(crate) use self::eviction::EvictionOrder;
 pub(crate) use self::key_map::KeyMap;
 use self::order::KeyOrder;
 pub(crate) use self::order::Needs;
@@ -76,8 +78,8 @@ pub(crate) enum SeenUrl {
     New(u32),
     /// A queued URL whose estimate has risen: its row in the table must change.
     Raised(u32),
-    /// An evicted or rejected URL that is queued now; with its estimate at eviction.
-    Back(u32, Option<Belief>),
+    /// An evicted or rejected URL that is queued now; with its state and its estimate before.
+    Back(u32, RowState, Belief),
     /// Nothing changes.
     Known(u32),
 }
@@ -222,7 +224,8 @@ impl Frontier {
         SeenUrl::New(row)
     }
 
-    /// Raises the estimate of a URL. An evicted or rejected URL is queued again.
+    /// Raises the estimate of a URL. An evicted or rejected URL is queued again. What an evicted URL was worth before is
+    /// forgotten, and its place in the line is that of a new URL (P Fig. 1).
     pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> SeenUrl {
         let row_data = self.columns.rows[row as usize];
         let (relevance, priority) = belief.narrow();
@@ -231,16 +234,32 @@ impl Frontier {
         if state.is_done() || (state == RowState::Queued && !better) {
             return SeenUrl::Known(row);
         }
-        let before = (state == RowState::Evicted).then(|| self.belief(row));
-        // A rejected URL has no priority yet.
-        let lowest = if state == RowState::Rejected { priority } else { row_data.priority };
-        self.believe(row, relevance.max(row_data.relevance), priority.max(lowest));
-        if state == RowState::Queued {
-            return SeenUrl::Raised(row);
+        let before = self.belief(row);
+        match state {
+            RowState::Evicted => {
+                self.believe(row, relevance, priority);
+                self.columns.line_up(row);
+            }
+            // A rejected URL has no priority yet.
+            RowState::Rejected => self.believe(row, relevance.max(row_data.relevance), priority),
+            _ => {
+                self.believe(row, relevance.max(row_data.relevance), priority.max(row_data.priority));
+                return SeenUrl::Raised(row);
+            }
         }
         self.change_state(row, RowState::Queued);
         self.enqueue(row);
-        SeenUrl::Back(row, before)
+        SeenUrl::Back(row, state, before)
+    }
+
+    /// The place in the line of a URL that was evicted and came back; others have that of their row.
+    pub(crate) fn line_position(&self, row: u32) -> Option<LinePosition> {
+        self.columns.line.get(row)
+    }
+
+    /// Sets the place in the line of a row, as it was stored.
+    pub(crate) fn restore_line_position(&mut self, row: u32, position: LinePosition) {
+        self.columns.line.restore(row, position);
     }
 
     /// Sets the estimate of a URL, up or down. Returns whether the URL is queued, so that this has an effect.

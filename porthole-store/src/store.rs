@@ -117,8 +117,8 @@ pub trait Store: WorkspaceWriter {
     fn set_policy(&mut self, policy: &Policy) -> Result<()>;
 
     /// Limits the number of queued URLs (MAX_BUFFER of P 2.2), now and after every write: the worst by the policy are
-    /// evicted. They keep their estimates, and are queued again when a link to them is seen, if they are good enough
-    /// then. URLs in flight or on disabled sites do not count, and URLs that are given back are not evicted before the
+    /// evicted and forgotten. When a link to one is seen again, it is queued like a new URL, with the estimate of that link
+    /// alone and behind all URLs that are known by then. URLs in flight or on disabled sites do not count, and URLs that are given back are not evicted before the
     /// next write. Stored as the setting `bound`.
     ///
     /// A write that exceeds the bound takes time proportional to the bound, so it is meant for small bounds.
@@ -317,7 +317,7 @@ pub struct Batch<'a> {
     pub robots: &'a [StoredRobots],
     /// What became known of hosts.
     pub hosts: &'a [StoredHost],
-    /// A full queue makes room before a URL is added, as in P Fig. 1: the last URL that this batch adds stays, however
+    /// A full queue makes room before a link is added, as in P Fig. 1: the last link that this batch adds stays, however
     /// bad it is. Otherwise the worst URLs are evicted, whenever they were added.
     pub protect_newest: bool,
     /// Finished URLs to queue again, as [`Store::queue_again`] does; after the results.

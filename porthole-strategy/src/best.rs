@@ -1,8 +1,9 @@
 //! Best-N-First (P 3, Fig. 1): takes the best N links, fetches them in any order, then takes the next N.
 //!
 //! A link's priority is the cosine of the topic's keywords and the page it is on. At most MAX_BUFFER links are queued;
-//! beyond that, the worst is evicted for the next. Our choices where the paper is silent: a link that is found again
-//! keeps its higher score, and of links with equal scores the one found first is better.
+//! beyond that, the worst is evicted for the next and forgotten. Our choices where the paper is silent: a link that is
+//! found again while it is queued keeps its higher score and its place, and of links with equal scores the one found
+//! first is better.
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};

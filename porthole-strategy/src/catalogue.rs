@@ -152,6 +152,7 @@ struct ParameterizedStrategy {
     strategy: Box<dyn Strategy>,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Strategy for ParameterizedStrategy {
     fn name(&self) -> &str {
         &self.name
@@ -175,6 +176,10 @@ impl Strategy for ParameterizedStrategy {
 
     fn settled(&mut self, url: &CanonicalUrl) {
         self.strategy.settled(url);
+    }
+
+    fn foretold(&mut self, url: UrlId, relevance: f64) {
+        self.strategy.foretold(url, relevance);
     }
 
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {

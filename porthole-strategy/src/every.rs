@@ -63,6 +63,8 @@ fn priorities_are_numbers_and_starts_come_first() {
             let worst = crawl.waiting_priorities().fold(f64::MIN, f64::max);
             assert!(worst <= 1.0, "{name}: {worst}");
             assert!(crawl.waiting_priorities().all(f64::is_finite), "{name}");
+            let is_scored = |priority: f64| priority > crate::UNSCORED_PRIORITY;
+            assert!(crawl.waiting_priorities().all(is_scored), "{name}");
         }
         let is_early = |start: &str| crawl.way[..3].iter().any(|path| path == start);
         assert!(starts.iter().map(CanonicalUrl::path).all(is_early), "{name}: {:?}", crawl.way);

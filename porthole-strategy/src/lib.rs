@@ -104,6 +104,10 @@ pub enum PriorityMerge {
     Latest,
 }
 
+/// Priority of URLs that no strategy has scored, such as those of a sitemap: below every priority that a strategy gives,
+/// and within the range of single precision, in which the frontier keeps priorities.
+pub const UNSCORED_PRIORITY: f64 = -1e30;
+
 /// One term of the sum that makes a link's priority, for explanations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
@@ -158,8 +162,14 @@ pub trait Strategy: Send {
         let _ = url;
     }
 
-    /// Priority of a link of the page that arrived last; higher is fetched sooner. `None` if the link must not be
-    /// followed.
+    /// Tells a strategy what a queued URL would turn out to be, before it is fetched. A crawl never calls it: the lab does,
+    /// to measure what it costs that feedback comes late. Strategies that learn from fetched links can learn from it.
+    fn foretold(&mut self, url: UrlId, relevance: f64) {
+        let _ = (url, relevance);
+    }
+
+    /// Priority of a link of the page that arrived last; higher is fetched sooner, and all are above
+    /// [`UNSCORED_PRIORITY`]. `None` if the link must not be followed.
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64>;
 
     /// Queued URLs whose priorities changed since the last call, with their new priorities: some of them after a page

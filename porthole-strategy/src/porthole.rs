@@ -9,6 +9,8 @@ mod evidence;
 mod learner;
 mod reading;
 
+use std::collections::HashSet;
+
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
 
@@ -64,6 +66,8 @@ pub struct Porthole {
     rescored_per_page: u64,
     pages: u64,
     next_scoring: u64,
+    /// URLs whose outcomes were learnt before they were fetched; empty outside the lab.
+    foretold: HashSet<UrlId>,
 }
 
 impl Porthole {
@@ -90,6 +94,7 @@ impl Porthole {
             rescored_per_page,
             pages: 0,
             next_scoring: 0,
+            foretold: HashSet::new(),
         })
     }
 
@@ -118,7 +123,9 @@ impl Strategy for Porthole {
 
     fn arrived(&mut self, source: &SourcePage<'_>) {
         let (url, relevance) = (source.url.id(), source.judgment.relevance);
-        if let Some(waiting) = self.evidence.waiting(url) {
+        if !self.foretold.contains(&url)
+            && let Some(waiting) = self.evidence.waiting(url)
+        {
             let (dense, hashed) = (self.dense(waiting), self.hashed(waiting).to_vec());
             self.learner.learn(&dense, &hashed, relevance);
         }
@@ -130,6 +137,15 @@ impl Strategy for Porthole {
 
     fn settled(&mut self, url: &CanonicalUrl) {
         self.evidence.settled(url.id());
+    }
+
+    fn foretold(&mut self, url: UrlId, relevance: f64) {
+        if let Some(waiting) = self.evidence.waiting(url)
+            && self.foretold.insert(url)
+        {
+            let (dense, hashed) = (self.dense(waiting), self.hashed(waiting).to_vec());
+            self.learner.learn(&dense, &hashed, relevance);
+        }
     }
 
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {

@@ -5,8 +5,8 @@
 //! page found n links behind it. Values are put into bins; naive Bayes predicts the bins' probabilities from a link's
 //! words, and the priority is the expected value. Our choices: it learns online, from its own crawl, again after every
 //! few pages, and then rescores all waiting links; a page counts for the page that it was first found on; the words are
-//! those of the anchor, of the leaves around it and of the title (headings are not distinguished from other text).
-//! Before the first training, a link's priority is the relevance of its page.
+//! those of the anchor, of the leaves around it, of the page's headers and of its title. Of the headers, the nearest one
+//! above the link comes first: it is that of the link's section. Before the first training, a link's priority is the relevance of its page.
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
@@ -27,8 +27,8 @@ const FORM: u32 = 28;
 const MOST_LINKS: usize = 200_000;
 const MOST_PAGES: usize = 20_000;
 
-/// Maximum number of words of the anchor, around it, and of the title.
-const WORDS: [usize; 3] = [8, 16, 8];
+/// Maximum number of words of the anchor, around it, of headers, and of the title.
+const WORDS: [usize; 4] = [8, 16, 8, 8];
 
 /// Upper bounds of the bins; the last bin is unbounded. With gamma 0.4 (the authors: below 1/2): nothing, something far away, near, the page
 /// itself, and more.
@@ -45,8 +45,38 @@ pub struct RlSpider {
     bayes: Bayes,
     /// Mean value of the pages in each bin.
     values: [f64; BINS.len() + 1],
-    title: (UrlId, Vec<TermId>),
+    /// Of the page that arrived last.
+    source: Option<SourceWords>,
     changed: Vec<(UrlId, f64)>,
+}
+
+/// What all links of a page have in common.
+#[derive(Debug)]
+struct SourceWords {
+    url: UrlId,
+    title: Vec<TermId>,
+    /// Leaves with words that are in a header.
+    headers: Vec<usize>,
+}
+
+impl SourceWords {
+    fn of(source: &SourcePage<'_>) -> Self {
+        let page = source.page;
+        let is_header = |leaf: &usize| {
+            page.leaf(*leaf).is_some_and(|leaf| matches!(leaf.tag, "h1" | "h2" | "h3" | "h4" | "h5" | "h6"))
+                && !page.leaf_terms(*leaf).is_empty()
+        };
+        let headers = (0..page.leaf_count()).filter(is_header).collect();
+        SourceWords { url: source.url.id(), title: title(page), headers }
+    }
+
+    /// The words of the headers: first of the nearest one above a link, then of the others in their order.
+    fn headers_of<'a>(&self, page: &'a Page, link: &Link) -> impl Iterator<Item = TermId> + use<'a, '_> {
+        let above = self.headers.partition_point(|leaf| *leaf < link.first_leaf as usize);
+        let nearest = above.checked_sub(1).map(|at| self.headers[at]);
+        let others = self.headers.iter().copied().filter(move |leaf| Some(*leaf) != nearest);
+        nearest.into_iter().chain(others).flat_map(|leaf| page.leaf_terms(leaf)).copied()
+    }
 }
 
 /// A link by its words; once fetched, with its value.
@@ -69,7 +99,7 @@ impl RlSpider {
             schedule: Schedule::new(parameters.number("every", 25, 1..=1_000_000)?),
             bayes: Bayes::new(BINS.len() + 1),
             values: [0.0; BINS.len() + 1],
-            title: (UrlId(0), Vec::new()),
+            source: None,
             changed: Vec::new(),
         })
     }
@@ -78,9 +108,15 @@ impl RlSpider {
         let anchor = around(source.page, link, 0);
         let beside = source.page.around(link, 2).filter(|(distance, _)| *distance != 0);
         let beside = beside.flat_map(|(_, leaf)| source.page.leaf_terms(leaf)).copied();
-        let title = if self.title.0 == source.url.id() { self.title.1.clone() } else { title(source.page) };
         let words = anchor.into_iter().take(WORDS[0]).chain(beside.take(WORDS[1]));
-        words.chain(title.into_iter().take(WORDS[2])).collect()
+        let with = |page: &SourceWords| {
+            let headers = page.headers_of(source.page, link).take(WORDS[2]);
+            words.chain(headers).chain(page.title.iter().copied().take(WORDS[3])).collect()
+        };
+        match self.source.as_ref().filter(|words| words.url == source.url.id()) {
+            Some(words) => with(words),
+            None => with(&SourceWords::of(source)),
+        }
     }
 
     /// Expected value of a link with these words, at most 1.
@@ -132,7 +168,7 @@ impl Strategy for RlSpider {
     fn arrived(&mut self, source: &SourcePage<'_>) {
         let url = source.url.id();
         self.page_count += 1;
-        self.title = (url, title(source.page));
+        self.source = Some(SourceWords::of(source));
         let seen = self.links.remove(url);
         // A start page has no parent and no anchor words.
         let start = || SeenLink { parent: UrlId(0), words: Vec::new(), value: 0.0 };
@@ -207,6 +243,23 @@ mod tests {
             ("/d", "", 0.9),
             ("/b", "<a href=/g>shop</a>", 0.1),
         ])
+    }
+
+    #[test]
+    fn the_header_of_its_section_is_among_the_words_of_a_link() {
+        let html = format!(
+            "<title>zoo</title><h1>keeper</h1>{FAR}<h2>owl</h2>{FAR}<p><a href=/x>nest</a>{FAR}<h2>cat</h2>{FAR}\
+             <p><a href=/y>nest</a>"
+        );
+        let page =
+            porthole_page::Extractor::default().extract(&url("/s"), &Default::default(), html.as_bytes());
+        let own = url("/s");
+        let judgment = porthole_types::Judgment { relevance: 0.5, best: porthole_types::TopicId(0) };
+        let source = SourcePage { url: &own, page: &page, judgment, on_topic: false, depth: 0 };
+        let crawl = RlSpider::new(&mut Parameters::parse("rl-spider").unwrap()).unwrap();
+        let [owls, cats] = [0, 1].map(|link| crawl.words(&source, &page.links[link]));
+        assert_eq!(owls, crate::harness::terms("nest owl keeper cat zoo"));
+        assert_eq!(cats, crate::harness::terms("nest cat keeper owl zoo"));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub use writer::StoreRef;
 pub(crate) use writer::Writer;
 
 #[cfg(test)]
+mod best_n_tests;
+#[cfg(test)]
 mod budget_tests;
 #[cfg(test)]
 mod kill_tests;

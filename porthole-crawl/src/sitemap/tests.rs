@@ -23,6 +23,21 @@ fn urls(text: &str) -> Vec<String> {
     entries.iter().map(|entry| entry.url.to_string()).collect()
 }
 
+#[test]
+fn listed_pages_are_below_every_scored_link() {
+    let url = CanonicalUrl::parse("http://a.test/sitemap.xml").unwrap();
+    let body = wrapped("<url><loc>http://a.test/x</loc></url>").into_bytes();
+    let took = std::time::Duration::ZERO;
+    let headers = porthole_types::Headers::new();
+    let response = Response { status: 200, headers, body: body.into(), truncated: false, took };
+    let sitemap = Sitemap { url: url.clone(), is_index_followed: true };
+    let (pages, _) = sitemap.read(&response, url.site(), 9);
+    // The worst link of the outermost layer of a context graph, and the odds of a hopeless one.
+    for scored in [porthole_strategy::in_layer(20, 0.0), -1e9] {
+        assert!(pages[0].priority < scored, "{} {scored}", pages[0].priority);
+    }
+}
+
 fn wrapped(inside: &str) -> String {
     format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{inside}</urlset>")
 }

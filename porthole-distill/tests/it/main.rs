@@ -5,6 +5,7 @@ mod known;
 mod mirrors;
 mod neighbours;
 mod pagerank;
+mod relaxation;
 mod top;
 mod twin;
 mod web;

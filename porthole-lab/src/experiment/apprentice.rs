@@ -71,8 +71,16 @@ pub struct AtReach {
     pub negative: f64,
     /// Share of all links that are predicted correctly.
     pub average: f64,
-    /// The same without offsets, as a plain window of text.
-    pub window: f64,
+    /// Balanced accuracy, the mean of `positive` and `negative`, without offsets, as a plain window of text.
+    pub window_balanced: f64,
+}
+
+impl AtReach {
+    /// Balanced accuracy: the mean of both classes' shares. Where nearly all links lead to irrelevant pages, the share of
+    /// all links says only that.
+    pub fn balanced(&self) -> f64 {
+        (self.positive + self.negative) / 2.0
+    }
 }
 
 /// Accuracy with additional features.
@@ -86,6 +94,13 @@ pub struct WithFeatures {
     pub negative: f64,
     /// Share of all links that are predicted correctly.
     pub average: f64,
+}
+
+impl WithFeatures {
+    /// Balanced accuracy: the mean of both classes' shares.
+    pub fn balanced(&self) -> f64 {
+        (self.positive + self.negative) / 2.0
+    }
 }
 
 /// Statistics at one DOM offset.
@@ -160,9 +175,10 @@ impl PreparedExperiment {
         let at_reach = |d_max| {
             let Accuracy { positive, negative, average } =
                 accuracy(Encoding::of_terms(TermEncoding::Offset, d_max));
-            let window = rounded(accuracy(Encoding::of_terms(TermEncoding::Window, d_max)).average);
+            let window = accuracy(Encoding::of_terms(TermEncoding::Window, d_max));
+            let window_balanced = rounded(window.balanced());
             let [positive, negative, average] = [positive, negative, average].map(rounded);
-            AtReach { d_max, positive, negative, average, window }
+            AtReach { d_max, positive, negative, average, window_balanced }
         };
         let with = |(name, encoding): (&str, Encoding)| {
             let Accuracy { positive, negative, average } = accuracy(encoding);

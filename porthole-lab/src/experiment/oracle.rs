@@ -31,6 +31,13 @@ impl Oracle {
         Oracle { name: "oracle", worth: Arc::new(leads_to_topic(web, target)) }
     }
 
+    /// Knows what the guiding critic will say of the page that a link leads to: our critic with a perfect estimate of links.
+    pub(super) fn foresight(web: &LabelledWeb, target: &CrawlTarget) -> Self {
+        let relevance = |id: &UrlId| target.relevance(web.end(*id)).unwrap_or(0.0);
+        let worth = web.links.keys().map(|id| (*id, relevance(id))).collect();
+        Oracle { name: "foresight", worth: Arc::new(worth) }
+    }
+
     /// Also knows the pages behind them: a page's links add to its value with a discount, and more relevant pages add
     /// more.
     pub(super) fn look_ahead(web: &LabelledWeb, target: &CrawlTarget) -> Self {

@@ -7,6 +7,7 @@ use porthole_types::CanonicalUrl;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
+use super::informed::Informed;
 use super::knowledge;
 use super::pace::PaceChange;
 
@@ -42,11 +43,13 @@ impl Experiment {
 }
 
 /// A strategy as named in an experiment:
-/// `NAME[:PARAMETERS][+hubs][+even|+odd][+neighbours][:STARTS][@BASELINE][~TEACHER][|PACE]`.
+/// `NAME[:PARAMETERS][+truth][+told][+hubs][+even|+odd][+neighbours][:STARTS][@BASELINE][~TEACHER][|PACE]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StrategyName {
     /// The strategy that scores links, with its parameters.
     pub(super) name: String,
+    /// What it is told of the truth.
+    pub(super) informed: Informed,
     /// Prioritises links of great hubs.
     pub(super) hubs: bool,
     /// Restricts the crawl to this half of the hosts.
@@ -126,17 +129,30 @@ impl FromStr for StrategyName {
             Some(name) => (name, true),
             None => (text, false),
         };
+        let (name, told) = name.strip_suffix("+told").map_or((name, false), |name| (name, true));
+        let (name, truth) = name.strip_suffix("+truth").map_or((name, false), |name| (name, true));
+        let informed = Informed { truth, told };
         knowledge::checked(name).map_err(|what| {
             let oracles = knowledge::ORACLES.join(", ");
             format!(
                 "{what}; for experiments also {oracles}, and each as NAME+hubs, NAME+even, NAME+odd, \
-                 NAME+neighbours, NAME:STARTS, NAME@BASELINE, apprentice~TEACHER and NAME|PACE"
+                 NAME+truth, NAME+told, NAME+neighbours, NAME:STARTS, NAME@BASELINE, apprentice~TEACHER and NAME|PACE"
             )
         })?;
         if teacher.is_some() && !name.starts_with("apprentice") {
             return Err(format!("{name}: only an apprentice has a teacher"));
         }
-        Ok(StrategyName { name: name.to_owned(), hubs, half, neighbours, starts, within, teacher, pace })
+        Ok(StrategyName {
+            name: name.to_owned(),
+            informed,
+            hubs,
+            half,
+            neighbours,
+            starts,
+            within,
+            teacher,
+            pace,
+        })
     }
 }
 
@@ -173,7 +189,10 @@ fn split_name(text: &str, sign: char) -> Result<SplitName<'_>, String> {
 
 impl fmt::Display for StrategyName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name, if self.hubs { "+hubs" } else { "" })?;
+        f.write_str(&self.name)?;
+        f.write_str(if self.informed.truth { "+truth" } else { "" })?;
+        f.write_str(if self.informed.told { "+told" } else { "" })?;
+        f.write_str(if self.hubs { "+hubs" } else { "" })?;
         if let Some(half) = self.half {
             f.write_str(if half == Half::Even { "+even" } else { "+odd" })?;
         }

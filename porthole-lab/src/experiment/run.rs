@@ -15,7 +15,8 @@ use rayon::prelude::*;
 use super::apprentice;
 use super::facts::WebFacts;
 use super::folder::Folder;
-use super::knowledge::{self, Knowledge, RestrictedStrategy};
+use super::informed::{Informant, Informed};
+use super::knowledge::{self, Knowledge, Restriction};
 use super::labelled::LabelledWeb;
 use super::neighbours::InLinks;
 use super::pace::PacedWeb;
@@ -170,14 +171,16 @@ impl PreparedExperiment {
         let lessons = name.teacher.as_ref().map(|teacher| self.lessons(plan, target, &name.name, teacher));
         let known = Knowledge { seed, web: &self.web, target, lessons: lessons.transpose()?.flatten() };
         let strategy = knowledge::strategy(&name.name, &known).expect("the experiment was checked");
+        let strategy = match name.informed == Informed::default() {
+            true => strategy,
+            false => Informant::of(strategy, name.informed, target),
+        };
         let strategy = match within {
-            Some(allowed) => {
-                Box::new(RestrictedStrategy::new(strategy, Box::new(move |url| allowed.contains(&url.id()))))
-            }
+            Some(allowed) => Restriction::of(strategy, Box::new(move |url| allowed.contains(&url.id()))),
             None => strategy,
         };
         let strategy = match name.half {
-            Some(half) => Box::new(RestrictedStrategy::new(strategy, Box::new(move |url| half.has(url)))),
+            Some(half) => Restriction::of(strategy, Box::new(move |url| half.has(url))),
             None => strategy,
         };
         let focus = Focus { judge: target.judge(), strategy, marks: target.marks.clone() };

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use super::apprentice;
 use super::folder::{Folder, Results};
+use super::hypertext;
 use super::learners;
+use super::mixing;
 use super::ranks;
 use super::run::PreparedExperiment;
 use super::trace::FetchStep;
@@ -18,6 +20,8 @@ const STUDIES: &[StudyKind] = &[
     StudyKind { name: "distiller", make: distiller, follows: false },
     StudyKind { name: ranks::NAME, make: ranks::study, follows: true },
     StudyKind { name: apprentice::NAME, make: apprentice::study, follows: true },
+    StudyKind { name: hypertext::NAME, make: hypertext::study, follows: false },
+    StudyKind { name: mixing::NAME, make: mixing::study, follows: false },
     StudyKind { name: learners::NAME, make: learners::study, follows: true },
 ];
 

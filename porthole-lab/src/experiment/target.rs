@@ -98,6 +98,11 @@ impl CrawlTarget {
         self.judgments.get(&url).map(|judgment| judgment.relevance)
     }
 
+    /// Judgments of all pages of the web by the guiding critic.
+    pub(super) fn judgments(&self) -> Arc<HashMap<UrlId, Judgment>> {
+        self.judgments.clone()
+    }
+
     /// The guiding critic, with cached judgments of all pages of the web.
     pub(super) fn judge(&self) -> Box<dyn RelevanceJudge> {
         Box::new(CachedJudge { judgments: self.judgments.clone(), critic: self.critic.clone() })

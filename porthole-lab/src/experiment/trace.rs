@@ -78,6 +78,9 @@ pub struct Authority {
     pub distance: u32,
 }
 
+/// Numbers of pages a site that a harvest may be capped at.
+pub const SITE_CAPS: [u64; 3] = [100, 10, 5];
+
 /// Summary of one crawl. Maps have a value for each measured number of counted fetches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrawlSummary {
@@ -93,8 +96,17 @@ pub struct CrawlSummary {
     pub harvest: BTreeMap<u64, f64>,
     /// Share of the topic's reachable pages that were found.
     pub recall: BTreeMap<u64, f64>,
-    /// Mean R by the guiding critic. The loss of A 3.5 is 1 minus this.
+    /// The harvest with at most so many pages of a site, by that number: further pages of a site count as not relevant.
+    #[serde(default)]
+    pub capped: BTreeMap<u64, BTreeMap<u64, f64>>,
+    /// Number of sites (servers) with a page of the topic that were found.
+    #[serde(default)]
+    pub sites: BTreeMap<u64, u64>,
+    /// Mean R by the guiding critic. The mean loss of A 3.5 is 1 minus this.
     pub relevance: BTreeMap<u64, f64>,
+    /// Cumulative loss (A 3.5): sum of 1 - R over the fetches, by the guiding critic.
+    #[serde(default)]
+    pub loss: BTreeMap<u64, f64>,
     /// Mean R by the independent critic.
     pub independent: BTreeMap<u64, f64>,
     /// Number of servers with a page of the topic that were found, without those of start pages.
@@ -116,6 +128,17 @@ pub struct CrawlSummary {
 }
 
 impl CrawlSummary {
+    /// Harvest after `at` fetches with at most `cap` pages of a site; 0 in results that do not have it.
+    pub fn capped_harvest(&self, cap: u64, at: u64) -> f64 {
+        self.capped.get(&cap).and_then(|harvest| harvest.get(&at)).copied().unwrap_or(0.0)
+    }
+
+    /// Cumulative loss after `at` fetches: sum of 1 - R. Older results have only the mean.
+    pub fn lost(&self, at: u64) -> f64 {
+        let from_mean = || (1.0 - self.relevance[&at]) * self.fetched.min(at) as f64;
+        self.loss.get(&at).copied().unwrap_or_else(from_mean)
+    }
+
     /// Whether it ran in simulated time.
     pub fn is_timed(&self) -> bool {
         self.seconds > 0.0
@@ -135,8 +158,14 @@ impl CrawlSummary {
             sample: plan.sample,
             fetched: counted.len() as u64,
             harvest: at(&|n| measures::harvest(&counted, n)),
+            capped: SITE_CAPS
+                .map(|cap| (cap, at(&|n| measures::capped_harvest(&counted, n, cap))))
+                .into_iter()
+                .collect(),
+            sites: experiment.at.iter().map(|at| (*at, measures::sites(&counted, *at))).collect(),
             recall: at(&recall),
             relevance: at(&|n| measures::mean_of(&counted, n, |step| step.relevance)),
+            loss: at(&|n| measures::lost(&counted, n)),
             independent: at(&|n| measures::mean_of(&counted, n, |step| step.independent)),
             hosts: experiment.at.iter().map(|at| (*at, measures::new_hosts(steps, *at))).collect(),
             area: rounded(measures::area(&counted, experiment.budget(), wanted)),

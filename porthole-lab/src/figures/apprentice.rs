@@ -195,6 +195,12 @@ impl TakeoverPair {
         let part = &lost[place(from)..place(to)];
         (!part.is_empty()).then(|| mean(part.iter().copied()))
     }
+
+    /// Cumulative loss of the fetches in a range after the training.
+    fn sum(&self, lost: &[f64], from: i64, to: i64) -> f64 {
+        let place = |offset: i64| usize::try_from(self.at as i64 + offset).unwrap_or(0).min(lost.len());
+        lost[place(from)..place(to)].iter().sum()
+    }
 }
 
 /// A Figs. 13 (b) and 14: loss a page before and after an apprentice takes over.
@@ -230,12 +236,22 @@ pub(super) fn online(evidence: &TracedResults) -> Option<Figure> {
     rows.extend(all.iter().map(|(name, crawls)| (*name, crawls.as_slice(), true)));
     let mut table = HtmlTable::new(&["fetches from the training", "to"]);
     for (name, ..) in &rows {
-        table.head.extend([format!("loss a page, {name}"), "standard error".to_owned()]);
+        table.head.extend([
+            format!("loss a page, {name}"),
+            "standard error".to_owned(),
+            "sum from the training".to_owned(),
+        ]);
     }
+    // Before the training the sum is not of interest: it is the same for all.
+    let lost = |crawls: &[TakeoverPair], is_own: bool, to: i64| -> String {
+        let one =
+            |crawl: &TakeoverPair| crawl.sum(if is_own { &crawl.apprentice } else { &crawl.baseline }, 0, to);
+        if to > 0 { format!("{:.1}", mean(crawls.iter().map(one))) } else { String::new() }
+    };
     for span in &spans {
         let cells = rows.iter().flat_map(|(_, crawls, is_own)| {
             let (mean, error) = loss(crawls, *is_own, *span);
-            [cell(mean), cell(error)]
+            [cell(mean), cell(error), lost(crawls, *is_own, span.1)]
         });
         table.rows.push([span.0.to_string(), span.1.to_string()].into_iter().chain(cells).collect());
     }
@@ -337,5 +353,6 @@ mod tests {
             (Some(0.9), None)
         );
         assert_eq!(own(-9, -1), Some(1.0));
+        assert_eq!([1, 2, 9].map(|to| crawl.sum(&crawl.apprentice, 0, to)), [0.2, 0.2, 0.2]);
     }
 }

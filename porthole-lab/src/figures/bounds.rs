@@ -4,8 +4,8 @@ use super::evidence::{
     Curve, TracedResults, cell, is_elsewhere, over_fetches, percent, series, with_close_scale,
 };
 use super::{ClaimVerdict, Figure};
-use crate::experiment::FetchStep;
-use crate::statistics::{Difference, holm};
+use crate::experiment::{CrawlSummary, FetchStep, SITE_CAPS};
+use crate::statistics::{Difference, holm, is_significant, p_cell};
 use porthole_report::html::HtmlTable;
 use porthole_report::summary;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, ValueRange};
@@ -20,11 +20,20 @@ pub(super) fn compared(evidence: &TracedResults) -> Option<Figure> {
     let ahead: Vec<Difference> =
         others.iter().map(|name| evidence.ahead(name, baseline, |outcome| outcome.recall[&budget])).collect();
     let corrected = holm(&ahead.iter().map(|ahead| ahead.p).collect::<Vec<_>>());
-    let mut table =
-        HtmlTable::new(&["strategy", "harvest", "recall", "area under it", "mean R", "R, other critic"]);
+    let mut table = HtmlTable::new(&[
+        "strategy",
+        "harvest",
+        "recall",
+        "area under it",
+        "mean R",
+        "R, other critic",
+        "loss, sum",
+    ]);
+    table.head.extend(SITE_CAPS.map(|cap| format!("harvest, at most {cap} a site")));
+    table.head.extend(["relevant sites".to_owned()]);
     table.head.extend([format!("recall ahead of {baseline}"), "95% interval".into(), "p, after Holm".into()]);
     for name in &names {
-        let of = |value: &dyn Fn(&crate::experiment::CrawlSummary) -> f64| cell(evidence.mean(name, value));
+        let of = |value: &dyn Fn(&CrawlSummary) -> f64| cell(evidence.mean(name, value));
         let mut row = vec![
             (*name).to_owned(),
             of(&|outcome| outcome.harvest[&budget]),
@@ -32,13 +41,17 @@ pub(super) fn compared(evidence: &TracedResults) -> Option<Figure> {
             of(&|outcome| outcome.area),
             of(&|outcome| outcome.relevance[&budget]),
             of(&|outcome| outcome.independent[&budget]),
+            format!("{:.1}", evidence.mean(name, |outcome| outcome.lost(budget))),
         ];
+        row.extend(SITE_CAPS.map(|cap| of(&|outcome| outcome.capped_harvest(cap, budget))));
+        let sites = |outcome: &CrawlSummary| outcome.sites.get(&budget).copied().unwrap_or(0) as f64;
+        row.push(format!("{:.1}", evidence.mean(name, sites)));
         if let Some(at) = others.iter().position(|other| other == name) {
             let Difference { mean, low, high, .. } = ahead[at];
             row.extend([
                 format!("{mean:+.4}"),
                 format!("{low:+.4} \u{2026} {high:+.4}"),
-                cell(corrected[at]),
+                p_cell(corrected[at]),
             ]);
         } else {
             row.extend(["", "", ""].map(str::to_owned));
@@ -57,18 +70,27 @@ pub(super) fn compared(evidence: &TracedResults) -> Option<Figure> {
         .filter(|name| evidence.has(name))
         .map(|name| format!("{name} {}", of(name)))
         .collect();
-    let sure: Vec<&str> = others
-        .iter()
-        .zip(&ahead)
-        .zip(&corrected)
-        .filter(|((name, ahead), p)| {
-            ahead.low > 0.0 && **p < 0.05 && !["oracle", "look-ahead"].contains(name)
-        })
-        .map(|((name, _), _)| *name)
-        .collect();
-    let better = match &sure[..] {
-        [] => format!("No strategy is surely ahead of {baseline}"),
-        sure => format!("Surely ahead of {baseline}: {}", sure.join(", ")),
+    let bounds = match &bounds[..] {
+        [] => String::new(),
+        bounds => format!("; the bounds are {}", bounds.join(", ")),
+    };
+    let differ = |is_ahead: bool| -> Vec<&str> {
+        let all = others.iter().zip(&ahead).zip(&corrected);
+        let is_it = |((name, ahead), p): &((&&str, &Difference), &Option<f64>)| {
+            is_significant(ahead, **p) && (ahead.mean > 0.0) == is_ahead && !knows_truth(name)
+        };
+        all.filter(is_it).map(|((name, _), _)| *name).collect()
+    };
+    let conclusion = match (&differ(true)[..], &differ(false)[..]) {
+        _ if corrected.iter().all(Option::is_none) => "There are too few crawls for a conclusion".to_owned(),
+        ([], []) => format!("No strategy differs significantly from {baseline}"),
+        (ahead, []) => format!("Significantly ahead of {baseline}: {}", ahead.join(", ")),
+        ([], behind) => format!("Significantly behind {baseline}: {}", behind.join(", ")),
+        (ahead, behind) => format!(
+            "Significantly ahead of {baseline}: {}; behind it: {}",
+            ahead.join(", "),
+            behind.join(", ")
+        ),
     };
     Some(Figure {
         id: "compared",
@@ -76,10 +98,9 @@ pub(super) fn compared(evidence: &TracedResults) -> Option<Figure> {
         paper: "",
         there: "",
         here: format!(
-            "after {budget} fetches {baseline} has found {} of the topic's pages that can be reached; the bounds are {}. \
-             {better} (95%, after Holm's correction).",
-            of(baseline),
-            bounds.join(", ")
+            "after {budget} fetches {baseline} has found {} of the topic's pages that can be reached{bounds}. \
+             {conclusion} (by recall, 95%, after Holm's correction).",
+            of(baseline)
         ),
         charts: vec![Chart {
             title: format!("recall after {budget} fetches, ahead of {baseline}, with 95% intervals"),
@@ -95,6 +116,11 @@ pub(super) fn compared(evidence: &TracedResults) -> Option<Figure> {
     })
 }
 
+/// Whether a strategy knows something that a crawl cannot know: it is a bound, not a competitor.
+fn knows_truth(name: &str) -> bool {
+    ["oracle", "look-ahead", "foresight"].contains(&name) || name.contains("+truth") || name.contains("+told")
+}
+
 /// The recall crawlers (A Fig. 12).
 pub(super) fn recall_crawler(evidence: &TracedResults) -> Option<Figure> {
     let strategies = &evidence.results.experiment.strategies;
@@ -103,7 +129,10 @@ pub(super) fn recall_crawler(evidence: &TracedResults) -> Option<Figure> {
     let mut table = HtmlTable::new(&[
         "strategy",
         "pages fetched",
-        "the baseline's loss",
+        "the baseline's mean loss",
+        "its own",
+        "that of the free one",
+        "the baseline's loss, sum",
         "its own",
         "that of the free one",
     ]);
@@ -121,8 +150,12 @@ pub(super) fn recall_crawler(evidence: &TracedResults) -> Option<Figure> {
         let share = below as f64 / curves[1].1.len().max(1) as f64;
         for (at, point) in curves[0].1.iter().enumerate() {
             let value = |(_, points): &Curve| points.get(at).map_or(String::new(), |point| cell(point.1));
+            let sum = |(_, points): &Curve| {
+                points.get(at).map_or(String::new(), |(pages, mean)| format!("{:.1}", pages * mean))
+            };
             let cells = [(*name).to_owned(), point.0.to_string()];
-            table.rows.push(cells.into_iter().chain(curves.iter().map(value)).collect());
+            let cells = cells.into_iter().chain(curves.iter().map(value)).chain(curves.iter().map(sum));
+            table.rows.push(cells.collect());
         }
         said.push(format!(
             "{name} ends at a loss of {:.4}, {baseline} at {:.4}, {free} at {:.4}; at {} of the moments it is not above {baseline}",

@@ -128,7 +128,12 @@ pub(super) fn losses(evidence: &TracedResults) -> Option<Figure> {
     let of = |name: &str| 1.0 - evidence.mean(name, |outcome| outcome.relevance[&budget]);
     let baseline = evidence.baseline();
     let reduction = |name: &str, other: &str| 1.0 - of(name) / of(other).max(1e-9);
-    let mut here = format!("{baseline} focus ends at a loss of {:.3}", of(baseline));
+    let sum = |name: &str| evidence.mean(name, |outcome| outcome.lost(budget));
+    let mut here = format!(
+        "{baseline} focus ends at a mean loss of {:.3}, {:.1} pages in all",
+        of(baseline),
+        sum(baseline)
+    );
     if let Some(control) = evidence.control() {
         here += &format!(", {} less than unfocused", percent(reduction(baseline, control)));
     }
@@ -136,8 +141,9 @@ pub(super) fn losses(evidence: &TracedResults) -> Option<Figure> {
     if let Some(apprentice) = taught(evidence) {
         let reduced = reduction(apprentice, baseline);
         here += &format!(
-            "; an apprentice that such crawls taught ends at {:.3}, {} less",
+            "; an apprentice that such crawls taught ends at {:.3}, {:.1} pages, {} less",
             of(apprentice),
+            sum(apprentice),
             percent(reduced)
         );
         for at in evidence.results.experiment.at.iter().filter(|at| **at < budget) {
@@ -162,15 +168,28 @@ pub(super) fn losses(evidence: &TracedResults) -> Option<Figure> {
     );
     Some(Figure {
         id: "loss",
-        title: "Loss so far: mean of 1 - R",
+        title: "Loss so far: mean and sum of 1 - R",
         paper: "A Fig. 10",
         there: "guided by an apprentice that the baseline's crawl from the same starts taught, the loss is 30% to 90% lower",
         here: here + ".",
         verdict,
         charts,
-        table: table(&curves),
+        table: with_sums(table(&curves), &curves),
         ..Figure::default()
     })
+}
+
+/// Adds the cumulative loss of each curve: the mean so far times the number of fetches.
+fn with_sums(mut table: HtmlTable, curves: &[Curve]) -> HtmlTable {
+    table.head.extend(curves.iter().map(|(name, _)| format!("{name}, sum")));
+    for row in &mut table.rows {
+        let at: f64 = row[0].parse().unwrap_or(0.0);
+        row.extend(curves.iter().map(|(_, points)| {
+            let point = points.iter().find(|point| point.0 == at);
+            point.map_or(String::new(), |(pages, mean)| format!("{:.1}", pages * mean))
+        }));
+    }
+    table
 }
 
 /// W Fig. 5: distribution of relevance.

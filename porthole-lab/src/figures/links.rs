@@ -43,13 +43,17 @@ pub(super) fn chart(title: &str, x: &str, y: (&str, Scale), series: Vec<Series>)
 }
 
 const D_MAX: &str = "d max: maximum distance in leaves from the link";
-const RIGHT: (&str, Scale) = ("share of links predicted correctly", Scale::Close);
+const RIGHT: (&str, Scale) = ("share of links predicted correctly, of each kind", Scale::Close);
 
 /// A Fig. 6: accuracy by maximum offset.
 pub(super) fn reach(evidence: &TracedResults) -> Option<Figure> {
     type Measure = (&'static str, fn(&AtReach) -> f64);
-    const MEASURES: [Measure; 3] =
-        [("positive", |at| at.positive), ("negative", |at| at.negative), ("average", |at| at.average)];
+    const MEASURES: [Measure; 4] = [
+        ("positive", |at| at.positive),
+        ("negative", |at| at.negative),
+        ("balanced", AtReach::balanced),
+        ("all links", |at| at.average),
+    ];
     let learnt = learnt(evidence)?;
     let all = MEASURES.map(|(_, value)| by_reach(&learnt, value));
     let series = |learnt: &[Apprenticeship]| {
@@ -76,7 +80,7 @@ pub(super) fn reach(evidence: &TracedResults) -> Option<Figure> {
     let best = best(&all[2]);
     let chosen: Vec<String> = learnt.iter().map(|one| best_of(one).to_string()).collect();
     let gain = |values: &[(f64, f64, f64)]| values[best].1 - values[0].1;
-    let [positive, negative, average] = [gain(&all[0]), gain(&all[1]), gain(&all[2])];
+    let [positive, negative, balanced] = [gain(&all[0]), gain(&all[1]), gain(&all[2])];
     Some(Figure {
         id: "apprentice-reach",
         title: "Maximum DOM offset for an apprentice",
@@ -84,11 +88,11 @@ pub(super) fn reach(evidence: &TracedResults) -> Option<Figure> {
         there: "accuracy rises with d max up to 5 to 7, because links that do not pay are rejected more often, while those \
                 that do are recognised a little less often",
         here: format!(
-            "cross-validation is right about {} of the links at d max 0 and about most, {}, at {best}: {:+.1} points, {:+.1} of \
-             links to relevant pages and {:+.1} of the others. By the mean of both kinds, crawl by crawl, {} is chosen.",
+            "balanced accuracy by cross-validation is {} at d max 0 and highest, {}, at {best}: {:+.1} points, {:+.1} of \
+             links to relevant pages and {:+.1} of the others. Crawl by crawl, {} is chosen.",
             percent(all[2][0].1),
             percent(all[2][best].1),
-            100.0 * average,
+            100.0 * balanced,
             100.0 * positive,
             100.0 * negative,
             chosen.join(", ")
@@ -111,13 +115,14 @@ fn best(values: &[(f64, f64, f64)]) -> usize {
 
 /// The maximum offset that an apprentice chooses: best balanced accuracy.
 fn best_of(one: &Apprenticeship) -> usize {
-    best(&one.reach.iter().map(|at| (0.0, at.positive + at.negative, 0.0)).collect::<Vec<_>>())
+    best(&one.reach.iter().map(|at| (0.0, at.balanced(), 0.0)).collect::<Vec<_>>())
 }
 
 /// A Fig. 7: terms with offsets versus a plain window.
 pub(super) fn window(evidence: &TracedResults) -> Option<Figure> {
     let learnt = learnt(evidence)?;
-    let [offsets, window] = [by_reach(&learnt, |at| at.average), by_reach(&learnt, |at| at.window)];
+    let [offsets, window] =
+        [by_reach(&learnt, AtReach::balanced), by_reach(&learnt, |at| at.window_balanced)];
     let mut table = HtmlTable::new(&["d max", "with offsets", "standard error", "without", "standard error"]);
     for (with, without) in offsets.iter().zip(&window) {
         let cells = [with.1, with.2, without.1, without.2].map(cell);
@@ -131,7 +136,7 @@ pub(super) fn window(evidence: &TracedResults) -> Option<Figure> {
         paper: "A Fig. 7",
         there: "accuracy falls with d max if text alone is used, and rises if offsets are given",
         here: format!(
-            "from d max 0 to {last} accuracy changes by {:+.1} points without offsets and by {:+.1} with them; at {paper} it is {} \
+            "from d max 0 to {last} balanced accuracy changes by {:+.1} points without offsets and by {:+.1} with them; at {paper} it is {} \
              and {}.",
             100.0 * (window[last].1 - window[0].1),
             100.0 * (offsets[last].1 - offsets[0].1),
@@ -161,7 +166,7 @@ pub(super) fn features(evidence: &TracedResults) -> Option<Figure> {
     let ahead = |at: usize| {
         let groups = evidence.topics().iter().map(|topic| {
             let own = learnt.iter().filter(|one| one.topic == *topic);
-            own.map(|one| one.features[at].average - one.features[0].average).collect::<Vec<f64>>()
+            own.map(|one| one.features[at].balanced() - one.features[0].balanced()).collect::<Vec<f64>>()
         });
         bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed)
     };
@@ -170,8 +175,9 @@ pub(super) fn features(evidence: &TracedResults) -> Option<Figure> {
         "features",
         "positive",
         "negative",
-        "average",
-        "more than terms and offsets",
+        "balanced",
+        "all links",
+        "balanced, more than terms and offsets",
         "95% interval",
     ]);
     for (at, (name, difference)) in names.iter().zip(&differences).enumerate() {
@@ -182,6 +188,7 @@ pub(super) fn features(evidence: &TracedResults) -> Option<Figure> {
             (*name).to_owned(),
             of(|with| with.positive),
             of(|with| with.negative),
+            of(crate::experiment::WithFeatures::balanced),
             of(|with| with.average),
             format!("{:+.4}", difference.mean),
             format!("{:+.4} \u{2026} {:+.4}", difference.low, difference.high),
@@ -203,7 +210,7 @@ pub(super) fn features(evidence: &TracedResults) -> Option<Figure> {
         there: "the source page's topic adds 1% of accuracy and the prefixes of its name another 1%, what links nearby led to \
                 adds nothing: all of it is negligible",
         here: format!(
-            "the topic of the source page changes accuracy by {} points, with all prefixes by {}, the probabilities of its topics \
+            "the topic of the source page changes balanced accuracy by {} points, with all prefixes by {}, the probabilities of its topics \
              by {}, what links nearby led to by {}.",
             points(1),
             points(2),
@@ -212,8 +219,8 @@ pub(super) fn features(evidence: &TracedResults) -> Option<Figure> {
         ),
         verdict: ClaimVerdict::of(largest.into_iter().all(|change| change <= 0.03)),
         charts: vec![Chart {
-            title: "accuracy, more than with terms and offsets alone, with 95% intervals".to_owned(),
-            x: Axis { label: "difference of the share predicted correctly".to_owned(), scale: Scale::Linear },
+            title: "balanced accuracy, more than with terms and offsets alone, with 95% intervals".to_owned(),
+            x: Axis { label: "difference of balanced accuracy".to_owned(), scale: Scale::Linear },
             y: Axis { label: String::new(), scale: Scale::Linear },
             marks: Marks::Ranges(ranges.collect()),
         }],

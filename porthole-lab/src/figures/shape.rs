@@ -2,7 +2,7 @@
 
 use super::evidence::{TracedResults, cell, percent};
 use super::{ClaimVerdict, Figure};
-use crate::experiment::CitedTopic;
+use crate::experiment::{CitedTopic, HypertextStudy, TopicMixing};
 use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
@@ -64,6 +64,96 @@ pub(super) fn radius_rules(evidence: &TracedResults) -> Option<Figure> {
                 &second,
             ),
         ],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// Topic mixing against link distance (W 4.8).
+pub(super) fn mixing(evidence: &TracedResults) -> Option<Figure> {
+    let text = std::fs::read_to_string(evidence.results.folder().join("mixing.json")).ok()?;
+    let topics: Vec<TopicMixing> = serde_json::from_str(&text).ok()?;
+    let farthest = topics.first()?.own.len() - 1;
+    let at =
+        |value: fn(&TopicMixing) -> &Vec<f64>, links: usize| mean(topics.iter().map(|one| value(one)[links]));
+    let base = mean(topics.iter().map(|one| one.base_rate));
+    let mut table = HtmlTable::new(&["topic", "pages", "base rate"]);
+    table.head.extend((1..=farthest).map(|links| format!("own after {links}")));
+    table.head.extend((1..=farthest).map(|links| format!("apart after {links}")));
+    table.head.extend(["reach within the topic, links".to_owned(), "share of its pages there".to_owned()]);
+    for one in &topics {
+        let mut row = vec![one.topic.clone(), one.pages.to_string(), cell(one.base_rate)];
+        row.extend(one.own[1..].iter().chain(&one.apart[1..]).map(|share| cell(*share)));
+        row.extend([one.reach.to_string(), cell(one.connected)]);
+        table.rows.push(row);
+    }
+    let points = |value: fn(&TopicMixing) -> &Vec<f64>| {
+        (0..=farthest).map(|links| (links as f64, at(value, links))).collect()
+    };
+    let reach = mean(topics.iter().map(|one| one.reach as f64));
+    let (first, last) = (at(|one| &one.own, 1), at(|one| &one.own, farthest));
+    Some(Figure {
+        id: "mixing",
+        title: "How links mix topics, by distance",
+        paper: "W 4.8",
+        there: "random links lead to random topics within an extremely short radius; at the same time there are long paths \
+                where the topic persists",
+        here: format!(
+            "one random link from a page of a topic leads to a page of it in {} of the cases, two in {}, {farthest} in {}; by \
+             chance it would be {}. The topics there differ from those {farthest} links from any page by {}. Within a topic, \
+             paths of {reach:.1} links connect its pages.",
+            percent(first),
+            percent(at(|one| &one.own, 2)),
+            percent(last),
+            percent(base),
+            percent(at(|one| &one.apart, farthest)),
+        ),
+        verdict: ClaimVerdict::of_parts(&[
+            ("topics are mixed within a few links", at(|one| &one.own, farthest.min(4)) < 2.0 * base),
+            ("long paths stay on the topic", reach >= 6.0),
+        ]),
+        charts: vec![Chart {
+            title: "mean of the topics".to_owned(),
+            x: Axis { label: "random links from a page of the topic".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "share".to_owned(), scale: Scale::Linear },
+            marks: Marks::Points(vec![
+                Series::line("at a page of the topic", points(|one| &one.own)),
+                Series::line("distance from the topics of any page", points(|one| &one.apart)),
+            ]),
+        }],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// The hypertext classifier against text alone (W 3.1).
+pub(super) fn hypertext(evidence: &TracedResults) -> Option<Figure> {
+    let text = std::fs::read_to_string(evidence.results.folder().join("hypertext.json")).ok()?;
+    let study: HypertextStudy = serde_json::from_str(&text).ok()?;
+    let mut table = HtmlTable::new(&["by", "log loss", "accuracy"]);
+    for row in &study.rows {
+        table.rows.push(vec![row.evidence.clone(), cell(row.log_loss), cell(row.accuracy)]);
+    }
+    let [_, text, _, both] = &study.rows[..] else { return None };
+    Some(Figure {
+        id: "hypertext",
+        title: "Topics by text, by linked pages, and by both",
+        paper: "W 3.1",
+        there: "",
+        here: format!(
+            "of {} pages of {} topics, {} have linked pages; the right topic is found for {} by text and for {} by both, at a log \
+             loss of {:.3} and {:.3} (temperature {}, weight {}, damping {}, fitted to other pages).",
+            study.pages,
+            study.classes,
+            percent(study.linked),
+            percent(text.accuracy),
+            percent(both.accuracy),
+            text.log_loss,
+            both.log_loss,
+            study.temperature,
+            study.weight,
+            study.damping,
+        ),
         table,
         ..Figure::default()
     })

@@ -9,8 +9,8 @@ use porthole_report::svg::Marks;
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
     \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\", \"best-1\", \
     \"best-256\", \"best-16\", \"best-adaptive\", \"best-1+neighbours\", \"best-256+neighbours\", \"fifo-256+neighbours\", \
-    \"apprentice:train=20\", \"apprentice~soft\", \"apprentice@soft~soft\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
-    studies = [\"ranks\", \"apprentice\", \"learners\"]\n[web]\npages = 600\npage_bytes = 2000\n";
+    \"apprentice:train=20\", \"apprentice~soft\", \"apprentice@soft~soft\", \"foresight\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
+    studies = [\"ranks\", \"apprentice\", \"learners\", \"mixing\", \"hypertext\"]\n[web]\npages = 600\npage_bytes = 2000\n";
 
 #[test]
 fn a_report_has_every_figure() {
@@ -29,6 +29,7 @@ fn a_report_has_every_figure() {
         ids,
         [
             "compared",
+            "distance",
             "harvest",
             "relevance",
             "loss",
@@ -42,6 +43,8 @@ fn a_report_has_every_figure() {
             "distances",
             "hubs",
             "radius",
+            "mixing",
+            "hypertext",
             "sociology",
             "specificity",
             "servers",
@@ -79,10 +82,17 @@ fn a_report_has_every_figure() {
     assert_ne!(of("recall-crawler").verdict, ClaimVerdict::NotTestable, "{}", of("recall-crawler").here);
     // Two of soft's start from one page, and the table has both sizes.
     assert_eq!(of("smaller-starts").table.rows.len(), 2);
-    assert_eq!(of("compared").table.rows.len(), 14);
+    assert_eq!(of("compared").table.rows.len(), 15);
+    // There are no bounds but the oracle.
+    assert!(!of("compared").here.contains("bounds are ."), "{}", of("compared").here);
+    assert_eq!(
+        of("distance").table.rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(),
+        ["soft", "foresight", "oracle"]
+    );
+    assert_eq!(of("distance").table.rows[2].last().map(String::as_str), Some("100.0%"));
     the_apprentices_figures_are_of_their_crawls(&all);
-    // Eleven strategies are in the table; eight of them are drawn, including those that others are compared with.
-    assert_eq!(of("harvest").table.head.len(), 1 + 11);
+    // Twelve strategies are in the table; eight of them are drawn, including those that others are compared with.
+    assert_eq!(of("harvest").table.head.len(), 1 + 12);
     let Marks::Points(drawn) = &of("harvest").charts[0].marks else { panic!("no lines") };
     let drawn: Vec<&str> = drawn.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(drawn, ["random", "breadth", "soft", "soft+hubs", "oracle", "best-1", "best-256", "best-16"]);

@@ -53,6 +53,12 @@ fn harvest_and_recall_use_counted_fetches() {
     // 1 + 1 + 2 + 3 + 3 of 4 wanted pages, over 5 fetches.
     near(area(&counted, 5, 4), 10.0 / 20.0);
     near(area(&counted, 10, 4), (10.0 + 15.0) / 40.0);
+    // Of c, one page counts; a and c are sites of the topic.
+    near(capped_harvest(&counted, 5, 1), 2.0 / 5.0);
+    near(capped_harvest(&counted, 5, 2), harvest(&counted, 5));
+    assert_eq!([0, 1, 2, 3, 5].map(|n| sites(&counted, n)), [0, 1, 1, 2, 2]);
+    near(lost(&counted, 3), 0.1 + 0.8 + 0.1);
+    near(lost(&counted, 99), 3.0 * 0.1 + 2.0 * 0.8);
     // The server of the start page does not count as new.
     assert_eq!([1, 3, 5].map(|n| new_hosts(&steps, n)), [0, 1, 1]);
 }

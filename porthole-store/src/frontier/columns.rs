@@ -1,6 +1,7 @@
 //! The data of every known URL, by column, and their comparison.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use porthole_types::{Rank, Timestamp};
 
@@ -25,6 +26,7 @@ pub(super) struct Columns {
     pub(super) lastvisited: Option<Chunked<u32>>,
     pub(super) hubs: Option<Chunked<f32>>,
     pub(super) auth: Option<Chunked<f32>>,
+    pub(super) line: Line,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,7 @@ impl Columns {
             lastvisited: None,
             hubs: None,
             auth: None,
+            line: Line::default(),
         };
         let needs = columns.needs();
         columns.keep(needs);
@@ -119,6 +122,12 @@ impl Columns {
         }
     }
 
+    /// Gives a row the last place in the line, behind all rows that are known now.
+    pub(super) fn line_up(&mut self, row: u32) {
+        let last = QueuePlace::at(self.rows.len() - 1).0;
+        self.line.append(row, last);
+    }
+
     /// The row of a URL's site.
     pub(super) fn site_of(&self, row: u32) -> u32 {
         self.site.get(row)
@@ -145,7 +154,7 @@ impl Columns {
         self.compare_heap(a, b)
             .then_with(load)
             .then_with(|| self.compare(&self.order.rest, a, b))
-            .then(a.cmp(&b))
+            .then_with(|| self.line.compare(a, b))
     }
 
     /// Compares by the keys before `serverload`.
@@ -173,7 +182,9 @@ impl Columns {
         let value = |&(key, direction): &(PolicyKey, Direction)| turned(self.value(key, row), direction);
         let load = self.order.load.map(|_| f64::from(self.load(row)));
         let keys = self.order.heap.iter().map(value).chain(load).chain(self.order.rest.iter().map(value));
-        Rank::new([f64::from(self.level(row))].into_iter().chain(keys).chain([f64::from(row)]))
+        let line = self.line.position(row);
+        let last = [f64::from(line.after), f64::from(line.serial)];
+        Rank::new([f64::from(self.level(row))].into_iter().chain(keys).chain(last))
     }
 
     fn value(&self, key: PolicyKey, row: u32) -> f64 {
@@ -186,7 +197,7 @@ impl Columns {
             PolicyKey::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
             PolicyKey::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
             PolicyKey::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
-            PolicyKey::Discovered => row.into(),
+            PolicyKey::Discovered => self.line.position(row).value(),
             PolicyKey::Revisit => u8::from(self.tries[at].is_revisit()).into(),
             PolicyKey::Serverload => self.sites.load(self.site_of(row)).into(),
         }
@@ -211,7 +222,7 @@ impl Columns {
             PolicyKey::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
             PolicyKey::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
             PolicyKey::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
-            PolicyKey::Discovered => a.cmp(&b),
+            PolicyKey::Discovered => self.line.compare(a, b),
             PolicyKey::Revisit => self.tries[first].is_revisit().cmp(&self.tries[second].is_revisit()),
             // `serverload` is never among these keys.
             PolicyKey::Serverload => Ordering::Equal,
@@ -225,16 +236,62 @@ impl HeapOrder for Columns {
         if self.order.plain && self.order.rest.is_empty() {
             let (first, second) = (self.rows[a as usize].priority, self.rows[b as usize].priority);
             return match self.level(a).cmp(&self.level(b)) {
-                Ordering::Equal => first > second || (first == second && a < b),
+                Ordering::Equal => first > second || (first == second && self.line.compare(a, b).is_lt()),
                 levels => levels.is_lt(),
             };
         }
-        let rest = || self.compare(&self.order.rest, a, b).then(a.cmp(&b));
+        let rest = || self.compare(&self.order.rest, a, b).then_with(|| self.line.compare(a, b));
         self.compare_heap(a, b).then_with(rest).is_lt()
     }
 
     fn put(&mut self, row: u32, at: u32) {
         self.rows[row as usize].place = QueuePlace(at);
+    }
+}
+
+/// The order of discovery. It is that of the rows, except for URLs that were evicted and found again.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    moved: HashMap<u32, LinePosition>,
+    next_serial: u32,
+}
+
+/// A place in the line: behind the row `after` and before the next one; by `serial` among those with the same `after`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LinePosition {
+    pub(crate) after: u32,
+    /// 0 for the row itself.
+    pub(crate) serial: u32,
+}
+
+impl LinePosition {
+    /// As one number, in the same order.
+    fn value(self) -> f64 {
+        f64::from(self.after) + f64::from(self.serial) / 4_294_967_296.0
+    }
+}
+
+impl Line {
+    pub(super) fn get(&self, row: u32) -> Option<LinePosition> {
+        self.moved.get(&row).copied()
+    }
+
+    fn position(&self, row: u32) -> LinePosition {
+        self.get(row).unwrap_or(LinePosition { after: row, serial: 0 })
+    }
+
+    fn compare(&self, a: u32, b: u32) -> Ordering {
+        // The usual case: nothing was ever evicted and found again.
+        if self.moved.is_empty() { a.cmp(&b) } else { self.position(a).cmp(&self.position(b)) }
+    }
+
+    fn append(&mut self, row: u32, after: u32) {
+        self.restore(row, LinePosition { after, serial: self.next_serial.max(1) });
+    }
+
+    pub(super) fn restore(&mut self, row: u32, position: LinePosition) {
+        self.next_serial = self.next_serial.max(position.serial.saturating_add(1));
+        self.moved.insert(row, position);
     }
 }
 

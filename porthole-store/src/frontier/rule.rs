@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::columns::{OptionalValues, QueuePlace};
-use super::{Frontier, KeyOrder, Needs, RowState};
+use super::columns::OptionalValues;
+use super::{Frontier, KeyOrder, Needs};
 use crate::Policy;
 
 impl Frontier {
@@ -66,25 +66,18 @@ impl Frontier {
     /// may be protected. Pages that are queued for a visit are not counted and not evicted. Takes time proportional to the
     /// number of queued rows.
     pub(crate) fn trim(&mut self, protected: Option<u32>) -> Vec<u32> {
-        let waiting = self.tally.states[RowState::Queued as usize] - self.tally.taken - self.tally.parked;
-        let Some(bound) = self.bound.filter(|&bound| bound < waiting) else { return Vec::new() };
-        let columns = &self.columns;
-        let queued = self.queues.rows().filter(|&row| !columns.is_disabled(row));
-        let is_new = |row: &u32| !columns.tries[*row as usize].has_response();
-        let mut rows: Vec<u32> = queued.chain(self.waiting.rows()).filter(is_new).collect();
+        let Some(bound) = self.bound.filter(|&bound| self.may_exceed(bound)) else { return Vec::new() };
+        let mut rows = self.evictable_rows();
         if rows.len() <= bound {
             return Vec::new();
         }
+        let columns = &self.columns;
         let can_go = |row: u32| Some(row) != protected;
         let order = |a: u32, b: u32| can_go(a).cmp(&can_go(b)).then_with(|| columns.compare_all_keys(a, b));
         let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| order(a, b));
         let mut evicted = rows.split_off(bound);
         evicted.sort_unstable();
-        for &row in &evicted {
-            self.withdraw(row);
-            self.change_state(row, RowState::Evicted);
-            self.columns.rows[row as usize].place = QueuePlace::done(RowState::Evicted);
-        }
+        evicted.iter().for_each(|&row| self.evict(row));
         evicted
     }
 }

@@ -67,7 +67,7 @@ impl SiteTable {
         self.disabled = rows;
     }
 
-    pub(super) fn is_disabled(&self, row: u32) -> bool {
+    pub(crate) fn is_disabled(&self, row: u32) -> bool {
         !self.disabled.is_empty() && self.disabled.contains(&row)
     }
 }

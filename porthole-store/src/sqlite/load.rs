@@ -7,7 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
-use crate::frontier::{Belief, Frontier, Needs, OptionalValues, Restored, RowState, SiteTable, Tries};
+use crate::frontier::{
+    Belief, Frontier, LinePosition, Needs, OptionalValues, Restored, RowState, SiteTable, Tries,
+};
 use crate::{Error, Policy, Result, StoreCounts};
 
 /// Setting: maximum number of queued URLs.
@@ -51,6 +53,7 @@ pub(super) fn load(db: &Connection) -> Result<FrontierState> {
     new_sites(db, &mut sites)?;
     sites.set_disabled(disabled(db)?);
     let mut frontier = Frontier::new(&policy(db)?, bound(db)?, sites);
+    line(db, &mut frontier)?;
     rows(db, &mut frontier)?;
     let sweep = beliefs(db, &mut frontier)?;
     if frontier.uses_scores() != (false, false) {
@@ -138,6 +141,21 @@ pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Reads the places in the line of URLs that came back, before the rows are queued.
+fn line(db: &Connection, frontier: &mut Frontier) -> Result<()> {
+    let mut statement = db.prepare("select row, behind, serial from requeued")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let number = |rowid: i64| {
+            u32::try_from(rowid - 1)
+                .map_err(|_| Error::Damaged(format!("requeued has the unknown row {rowid}")))
+        };
+        let position = LinePosition { after: number(row.get(1)?)?, serial: row.get(2)? };
+        frontier.restore_line_position(number(row.get(0)?)?, position);
     }
     Ok(())
 }

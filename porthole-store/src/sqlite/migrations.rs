@@ -373,6 +373,15 @@ const MIGRATIONS: &[&str] = &[
             -- The plus keeps SQLite from reading crawl first and looking for its fetches.
             where crawl.seq = +fetch.seq;
     "#,
+    // Places in the line of a bounded queue.
+    r#"
+        -- URLs that were evicted and found again: they stand behind another row, in the order of `serial`.
+        create table requeued(
+            row integer primary key,      -- row of the URL
+            behind integer not null,      -- the last row when it was found again
+            serial integer not null
+        );
+    "#,
 ];
 
 /// The schema version that this program writes.

@@ -1,11 +1,13 @@
 //! Applies a batch to the memory, and collects what has to be written.
 
+use std::collections::BTreeMap;
+
 use porthole_types::{
     CanonicalUrl, Judgment, NewUrl, NextVisit, Outcome, PageChange, PageResult, SiteId, Timestamp, UrlId,
 };
 
 use super::load::FrontierState;
-use crate::frontier::{Belief, Frontier, RowState, SeenUrl};
+use crate::frontier::{Belief, EvictionOrder, Frontier, RowState, SeenUrl};
 use crate::{Batch, Error, Estimate, Refreshed, Result};
 
 /// Everything that one transaction writes. Row lists are ascending, since neighbouring rows share a page.
@@ -30,11 +32,15 @@ pub(super) struct WritePlan<'a> {
     pub(super) left_flight: Vec<u32>,
     /// Rows of `site`, with their new load.
     pub(super) loads: Vec<(u32, u32)>,
-    /// Evicted or rejected rows that were seen again, with the former estimate of evicted ones.
-    returned: Vec<(u32, Option<Belief>)>,
-    /// The row that was queued last, and whether it is protected from eviction.
+    /// Rows that were evicted or came back: their places in the line are to be written.
+    pub(super) lined_up: Vec<u32>,
+    /// Rows that were evicted or came back, with their states and estimates before the plan.
+    touched: BTreeMap<u32, (RowState, Belief)>,
+    /// The link that was queued last, and whether it is protected from eviction.
     newest: Option<u32>,
     protect_newest: bool,
+    /// While the links of a page are queued with `protect_newest`, once something was evicted.
+    eviction: Option<EvictionOrder>,
 }
 
 /// A new URL.
@@ -155,10 +161,11 @@ impl<'a> WritePlan<'a> {
         let refreshed = batch.refreshed.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let again = batch.again.iter().map(|&oid| find(oid)).collect::<Result<Vec<_>>>()?;
-        let mut plan = WritePlan::default();
+        let mut plan = WritePlan { protect_newest: batch.protect_newest, ..WritePlan::default() };
         for (row, result) in pages.into_iter().zip(batch.results) {
             plan.work_in(memory, row, result);
         }
+        let newest_link = plan.newest;
         for row in again {
             plan.queue_again(memory, row);
         }
@@ -185,7 +192,7 @@ impl<'a> WritePlan<'a> {
                 plan.reorder(memory, oid, priority);
             }
         }
-        plan.protect_newest = batch.protect_newest;
+        plan.newest = newest_link;
         plan.finish(memory);
         Ok(plan)
     }
@@ -218,10 +225,38 @@ impl<'a> WritePlan<'a> {
         let (again, keeps_page) = (tries.is_revisit(), tries.has_response() && !brings_page);
         self.visits.push(Visit { row, result, unasked, again, keeps_page });
         memory.frontier.touch(result.links.iter().map(|link| link.oid));
+        self.eviction = None;
         for link in &result.links {
+            if self.protect_newest && !link.rejected {
+                self.make_room(memory, link.oid, link.sid);
+            }
             let dst = self.see(memory, link.oid, link.sid, &link.target, link.rejected);
+            if !link.rejected
+                && let Some(order) = &mut self.eviction
+            {
+                memory.frontier.update_eviction(dst, order);
+            }
             let anchor = link.anchor.as_deref();
             self.links.push(PlannedLink { src: row, dst, discovered: result.at, anchor });
+        }
+        self.eviction = None;
+    }
+
+    /// Makes room in a full queue for a link that is about to be queued, as P Fig. 1 does for one link after the other:
+    /// so a link can be evicted and found again on the same page.
+    fn make_room(&mut self, memory: &mut FrontierState, oid: UrlId, sid: SiteId) {
+        let frontier = &mut memory.frontier;
+        let state = frontier.find(oid).map(|row| frontier.state(row));
+        let is_queued_next =
+            state.is_none_or(|state| matches!(state, RowState::Evicted | RowState::Rejected));
+        let is_disabled = frontier.sites().find(sid).is_some_and(|site| frontier.sites().is_disabled(site));
+        if !is_queued_next || is_disabled || !frontier.may_be_full() {
+            return;
+        }
+        let order = self.eviction.get_or_insert_with(|| frontier.eviction_order());
+        if let Some((row, belief)) = frontier.make_room(order) {
+            self.evicted += 1;
+            self.touched.entry(row).or_insert((RowState::Queued, belief));
         }
     }
 
@@ -285,7 +320,7 @@ impl<'a> WritePlan<'a> {
         if !rejected {
             self.note(seen);
         }
-        let (SeenUrl::New(row) | SeenUrl::Raised(row) | SeenUrl::Back(row, _) | SeenUrl::Known(row)) = seen;
+        let (SeenUrl::New(row) | SeenUrl::Raised(row) | SeenUrl::Back(row, ..) | SeenUrl::Known(row)) = seen;
         row
     }
 
@@ -294,9 +329,9 @@ impl<'a> WritePlan<'a> {
             SeenUrl::Known(_) => {}
             SeenUrl::New(row) => self.newest = Some(row),
             SeenUrl::Raised(row) => self.believed.push(row),
-            SeenUrl::Back(row, before) => {
+            SeenUrl::Back(row, state, belief) => {
                 self.newest = Some(row);
-                self.returned.push((row, before));
+                self.touched.entry(row).or_insert((state, belief));
                 self.believed.push(row);
             }
         }
@@ -318,23 +353,22 @@ impl<'a> WritePlan<'a> {
     /// Evicts URLs beyond the bound, and collects the rows whose state in the table changes.
     fn evict(&mut self, memory: &mut FrontierState) {
         let evicted = memory.frontier.trim(self.newest.filter(|_| self.protect_newest));
-        if evicted.is_empty() && self.returned.is_empty() {
+        self.evicted += evicted.len();
+        let frontier = &memory.frontier;
+        for row in evicted {
+            self.touched.entry(row).or_insert_with(|| (RowState::Queued, frontier.belief(row)));
+        }
+        if self.touched.is_empty() {
             return;
         }
-        let frontier = &memory.frontier;
-        let is_evicted = |row: u32| frontier.state(row) == RowState::Evicted;
-        self.evicted = evicted.len();
-        self.returned.sort_unstable_by_key(|&(row, _)| row);
-        // New rows are written as evicted.
+        // New rows are written as they are now. A row that came back and was evicted again may not have changed.
         let first_new = self.new_urls.first().map_or(u32::MAX, |new| new.row);
-        let came_back = |row: &u32| self.returned.binary_search_by_key(row, |&(row, _)| row).is_ok();
-        self.moved.extend(evicted.into_iter().filter(|row| *row < first_new && !came_back(row)));
-        // A row that was queued and evicted again has not changed.
-        let same = |row: u32, before: Option<Belief>| is_evicted(row) && Some(frontier.belief(row)) == before;
-        let changed = self.returned.iter().filter(|&&(row, before)| !same(row, before));
-        self.moved.extend(changed.map(|&(row, _)| row));
-        self.moved.sort_unstable();
-        self.believed.retain(|&row| !is_evicted(row));
+        let changed = |&(&row, &before): &(&u32, &(RowState, Belief))| {
+            row < first_new && (frontier.state(row), frontier.belief(row)) != before
+        };
+        self.moved = self.touched.iter().filter(changed).map(|(&row, _)| row).collect();
+        self.lined_up = self.touched.keys().copied().collect();
+        self.believed.retain(|&row| frontier.state(row) != RowState::Evicted);
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn write(
     let copies = update_pages(tx, &plan.visits, frontier)?;
     update_judgments(tx, plan)?;
     update_states(tx, &plan.moved, frontier)?;
+    update_line(tx, &plan.lined_up, frontier)?;
     let links = links::insert(tx, plan)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
@@ -240,6 +241,18 @@ fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Res
         let belief = frontier.belief(row);
         let relevance = estimate(frontier, row, belief);
         update.execute(params![rowid(row), relevance, belief.priority, frontier.state(row) as u8])?;
+    }
+    Ok(())
+}
+
+/// Writes the places in the line of rows that were evicted and came back.
+fn update_line(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
+    let mut write =
+        tx.prepare_cached("insert or replace into requeued(row, behind, serial) values (?1, ?2, ?3)")?;
+    for &row in rows {
+        if let Some(place) = frontier.line_position(row) {
+            write.execute(params![rowid(row), rowid(place.after), place.serial])?;
+        }
     }
     Ok(())
 }

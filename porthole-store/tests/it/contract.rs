@@ -459,6 +459,7 @@ macro_rules! contract {
             ties_go_to_the_sites_with_less_load
             a_bounded_queue_lets_the_worst_go
             a_full_queue_can_make_room_first
+            a_url_that_is_found_again_does_not_jump_the_line
             these_are_taken_and_no_others
             nothing_is_taken_from_a_disabled_site
         }

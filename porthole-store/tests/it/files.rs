@@ -120,7 +120,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 13);
+    assert_eq!(version, 14);
 }
 
 /// Reverts a database to version 6 of the schema.
@@ -130,7 +130,7 @@ fn back_to_version_6(place: &Place) {
                                      sid_dst integer not null, wgt_fwd real not null, wgt_rev real not null,
                                      discovered integer not null);
                insert into old_link select oid_src, sid_src, oid_dst, sid_dst, 0, 0, discovered from link;
-               drop view tried; drop view page; alter table revisit drop column state; drop table kept_query; drop table upkeep; drop table robots; drop table host;
+               drop view tried; drop view page; alter table revisit drop column state; drop table requeued; drop table kept_query; drop table upkeep; drop table robots; drop table host;
                drop table page_terms; alter table estimate_log rename to raised;
                alter table crawl drop column terms; alter table crawl drop column copy_of;
                alter table counts drop column copies;
@@ -144,7 +144,7 @@ fn back_to_version_6(place: &Place) {
 
 /// Reverts a database to version 10 of the schema.
 fn back_to_version_10(place: &Place) {
-    let sql = "drop table kept_query; drop table upkeep; alter table page_terms drop column etag;
+    let sql = "drop table requeued; drop table kept_query; drop table upkeep; alter table page_terms drop column etag;
                alter table page_terms drop column modified;
                drop view tried; alter table revisit drop column state; create view tried as select 1;
                pragma user_version = 10";

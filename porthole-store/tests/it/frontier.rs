@@ -269,13 +269,16 @@ pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {
     let sql = "select url, state from page where state = 'evicted' order by url";
     assert_eq!(lines(&*store, sql), [format!("{} evicted", url(2)), format!("{} evicted", url(3))]);
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[5, 4]));
-    // Now there is room, and its estimate is still valid.
+    // Now there is room. What it was worth before is forgotten.
     commit(&mut *store, &[page(5, 0.9, vec![link(2, 0.1, 0.1)])]);
     let work = store.take(9, Timestamp(0)).unwrap();
-    assert_eq!((work.len(), work[0].oid, work[0].priority), (1, oid(2), 0.2));
+    assert_eq!((work.len(), work[0].oid, work[0].relevance, work[0].priority), (1, oid(2), 0.1, 0.1));
+    // So is its place in the line: it is behind those that were found in the meantime, also after a restart.
     store.bound(None).unwrap();
-    store.add(&[new_url(6, 0.1, 0.1), new_url(7, 0.1, 0.1), new_url(3, 0.0, 0.0)]).unwrap();
-    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 6, 7]));
+    store.add(&[new_url(6, 0.1, 0.1), new_url(3, 0.1, 0.1), new_url(7, 0.1, 0.1)]).unwrap();
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[4, 2, 6, 3, 7]));
 }
 
 pub(crate) fn a_full_queue_can_make_room_first(backend: &dyn Backend) {
@@ -289,6 +292,24 @@ pub(crate) fn a_full_queue_can_make_room_first(backend: &dyn Backend) {
     let results = [page(1, 0.9, links)];
     store.commit(&Batch { results: &results, protect_newest: true, ..Batch::default() }).unwrap();
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 6]));
+}
+
+pub(crate) fn a_url_that_is_found_again_does_not_jump_the_line(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.bound(Some(3)).unwrap();
+    store.add(&[new_url(1, 0.5, 0.0)]).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    // All links are worth the same. 5 has no room.
+    let equal = |numbers: &[u64]| numbers.iter().map(|&number| link(number, 0.5, 0.0)).collect::<Vec<_>>();
+    commit(&mut *store, &[page(1, 0.5, equal(&[2, 3, 4, 5]))]);
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[2]));
+    // There is room for one: 6. 5 is found again behind it, and 3 keeps its place.
+    commit(&mut *store, &[page(2, 0.5, equal(&[6, 5, 3]))]);
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
+    commit(&mut *store, &[page(3, 0.5, equal(&[5, 7]))]);
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[4, 6, 5]));
 }
 
 pub(crate) fn these_are_taken_and_no_others(backend: &dyn Backend) {

@@ -33,6 +33,8 @@ enum Step {
     Fetched {
         number: u64,
         links: Vec<(u64, f64)>,
+        /// Whether a full queue makes room before each link.
+        makes_room: bool,
     },
     Dead {
         number: u64,
@@ -149,7 +151,7 @@ fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
             let oids: Vec<UrlId> = numbers.iter().map(|&number| oid(number)).collect();
             compare(twin, &expected, &store.take_these(&oids, Timestamp(*now)).unwrap());
         }
-        Step::Fetched { number, links } => {
+        Step::Fetched { number, links, makes_room } => {
             let mut seen = HashSet::new();
             let links: Vec<_> = links.iter().filter(|(target, _)| seen.insert(*target)).collect();
             let rows = links.iter().map(|(target, value)| match *value {
@@ -159,14 +161,25 @@ fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
             let rows = rows.collect();
             if twin.tried(*number, State::Fetched, None, *now) {
                 twin.judge(*number, 0.125);
+                let mut newest = None;
                 for (target, value) in links {
-                    match *value {
-                        REJECTED => twin.reject(*target, 0.5),
-                        value => twin.see(*target, value, value - 0.5),
+                    if *value == REJECTED {
+                        twin.reject(*target, 0.5);
+                    } else {
+                        if *makes_room {
+                            twin.make_room(*target);
+                        }
+                        if twin.is_added_by_link(*target) {
+                            newest = Some(*target);
+                        }
+                        twin.see(*target, *value, *value - 0.5);
                     }
                     twin.links.insert((*number, *target));
                 }
-                commit(store, twin, page(*number, 0.125, rows), *now);
+                twin.trim_but(newest.filter(|_| *makes_room));
+                let result = [at(page(*number, 0.125, rows), *now)];
+                let batch = Batch { results: &result, protect_newest: *makes_room, ..Batch::default() };
+                store.commit(&batch).unwrap();
             }
         }
         Step::Dead { number } => {
@@ -267,11 +280,14 @@ fn add(store: &mut dyn Store, twin: &mut Twin, numbers: &[u64], value: f64) {
     store.add(&numbers.iter().map(|&number| new_url(number, value, value)).collect::<Vec<_>>()).unwrap();
 }
 
-fn commit(store: &mut dyn Store, twin: &mut Twin, mut result: PageResult, now: i64) {
+fn commit(store: &mut dyn Store, twin: &mut Twin, result: PageResult, now: i64) {
     twin.trim();
-    // Times are compared by the second.
-    result.at = Timestamp(now * 1000);
-    store.commit(&Batch { results: &[result], ..Batch::default() }).unwrap();
+    store.commit(&Batch { results: &[at(result, now)], ..Batch::default() }).unwrap();
+}
+
+/// A result of this time. Times are compared by the second.
+fn at(result: PageResult, now: i64) -> PageResult {
+    PageResult { at: Timestamp(now * 1000), ..result }
 }
 
 fn compare(twin: &mut Twin, expected: &[u64], work: &[Work]) {
@@ -295,7 +311,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         12 => (0..6_usize, 0..20_i64).prop_map(|(n, wait)| Step::Take { n, wait }),
         2 => (proptest::collection::vec(number(), 0..6), 0..20_i64)
             .prop_map(|(numbers, wait)| Step::TakeThese { numbers, wait }),
-        12 => (number(), links()).prop_map(|(number, links)| Step::Fetched { number, links }),
+        12 => (number(), links(), any::<bool>())
+            .prop_map(|(number, links, makes_room)| Step::Fetched { number, links, makes_room }),
         2 => number().prop_map(|number| Step::Dead { number }),
         4 => (number(), 0..40_i64).prop_map(|(number, wait)| Step::Retry { number, wait }),
         4 => number().prop_map(|number| Step::QueueAgain { number }),

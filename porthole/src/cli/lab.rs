@@ -269,7 +269,8 @@ pub(crate) struct RunExperiment {
     /// Shape of the critic: tree, flat, or two-class
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<String>,
-    /// Extra measurements: classifier, distiller, ranks, apprentice, learners
+    /// Extra measurements: classifier, distiller, ranks, apprentice, learners,
+    /// mixing, hypertext
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) studies: Option<Vec<String>>,
     /// Concurrent crawls [default: the number of cores]

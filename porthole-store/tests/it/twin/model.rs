@@ -101,6 +101,14 @@ impl Twin {
     pub(super) fn see(&mut self, number: u64, relevance: f64, priority: f64) {
         match self.find(number) {
             Some(known) if known.is_done() => {}
+            Some(known) if known.state == State::Evicted => {
+                known.believe(relevance, priority);
+                known.state = State::Queued;
+                // Its place in the line is the last.
+                let at = self.known.iter().position(|known| known.number == number).unwrap();
+                let known = self.known.remove(at);
+                self.known.push(known);
+            }
             Some(known) => {
                 let lowest = if known.state == State::Rejected { priority } else { known.priority };
                 known.believe(known.relevance.max(relevance), lowest.max(priority));
@@ -185,8 +193,29 @@ impl Twin {
         taken
     }
 
-    /// Evicts the worst URLs beyond the bound; pages that are queued again are apart.
+    /// Whether a link to a URL queues it: it is new, or was evicted or rejected.
+    pub(super) fn is_added_by_link(&self, number: u64) -> bool {
+        let state = self.known.iter().find(|known| known.number == number).map(|known| known.state);
+        matches!(state, None | Some(State::Evicted | State::Rejected))
+    }
+
+    /// Makes room in a full queue for a link that would be queued (P Fig. 1).
+    pub(super) fn make_room(&mut self, number: u64) {
+        if self.is_added_by_link(number) && !self.disabled.contains(&site(number)) {
+            self.keep_best(self.bound.map(|bound| bound.saturating_sub(1)), None);
+        }
+    }
+
+    /// Evicts the worst URLs beyond the bound; pages that are queued again are apart, and one URL may be protected.
+    pub(super) fn trim_but(&mut self, protected: Option<u64>) {
+        self.keep_best(self.bound, protected);
+    }
+
     pub(super) fn trim(&mut self) {
+        self.trim_but(None);
+    }
+
+    fn keep_best(&mut self, most: Option<usize>, protected: Option<u64>) {
         let waits = |known: &&Known| {
             known.state == State::Queued
                 && !known.came
@@ -194,8 +223,10 @@ impl Twin {
                 && !self.is_parked(known)
         };
         let mut waiting: Vec<&Known> = self.known.iter().filter(waits).collect();
-        waiting.sort_by(|a, b| self.compare(self.policy.keys(), a, b));
-        let too_many = waiting.iter().skip(self.bound.unwrap_or(usize::MAX));
+        let can_go = |known: &Known| Some(known.number) != protected;
+        waiting
+            .sort_by(|a, b| can_go(a).cmp(&can_go(b)).then_with(|| self.compare(self.policy.keys(), a, b)));
+        let too_many = waiting.iter().skip(most.unwrap_or(usize::MAX));
         let evicted: HashSet<u64> = too_many.map(|known| known.number).collect();
         for known in self.known.iter_mut().filter(|known| evicted.contains(&known.number)) {
             (known.state, known.not_before, known.waits) = (State::Evicted, None, false);

@@ -41,21 +41,21 @@ fn print(learnt: &Apprenticeship, plan: &CrawlPlan) {
     let rows: Vec<Vec<String>> = reach
         .iter()
         .map(|at| {
-            let shares = [at.positive, at.negative, at.average, at.window];
+            let shares = [at.positive, at.negative, at.balanced(), at.average, at.window_balanced];
             [vec![at.d_max.to_string()], shares.map(|share| format!("{share:.3}")).to_vec()].concat()
         })
         .collect();
-    let head = ["max offset", "accuracy, high", "low", "mean", "mean, without offsets"];
+    let head = ["max offset", "accuracy, high", "low", "balanced", "all links", "balanced, without offsets"];
     output::print_table(&head, &rows);
     output::print("");
     let rows: Vec<Vec<String>> = features
         .iter()
         .map(|with| {
-            let shares = [with.positive, with.negative, with.average].map(|share| format!("{share:.3}"));
-            [vec![with.features.clone()], shares.to_vec()].concat()
+            let shares = [with.positive, with.negative, with.balanced(), with.average];
+            [vec![with.features.clone()], shares.map(|share| format!("{share:.3}")).to_vec()].concat()
         })
         .collect();
-    output::print_table(&["features", "accuracy, high", "low", "mean"], &rows);
+    output::print_table(&["features", "accuracy, high", "low", "balanced", "all links"], &rows);
     output::print("");
     let rows: Vec<Vec<String>> = offsets
         .iter()

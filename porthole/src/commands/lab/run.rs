@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use porthole_lab::experiment::{
-    CrawlSummary, Experiment, ExperimentError, Fields, Folder, PreparedExperiment, WebField, listed,
+    CrawlSummary, Experiment, ExperimentError, Fields, Folder, PreparedExperiment, SITE_CAPS, WebField,
+    listed,
 };
 use porthole_report::summary::mean;
 
@@ -106,14 +107,44 @@ fn print(experiment: &Experiment, outcomes: &[CrawlSummary]) {
         let recall = of(&|outcome| outcome.recall[&budget]);
         let (guide, other) =
             (of(&|outcome| outcome.relevance[&budget]), of(&|outcome| outcome.independent[&budget]));
+        let lost = format!("{:.1}", mean(own.iter().map(|outcome| outcome.lost(budget))));
         let cpu = of(&|outcome| outcome.cpu_ms / outcome.fetched.max(1) as f64);
-        vec![strategy.clone(), recall, of(&|outcome| outcome.area), guide, other, cpu]
+        vec![strategy.clone(), recall, of(&|outcome| outcome.area), guide, lost, other, cpu]
     };
     let at = format!("all topics, at {budget}");
-    let head =
-        [at.as_str(), "recall", "area under curve", "mean relevance", "other critic", "CPU ms per fetch"];
+    let head = [
+        at.as_str(),
+        "recall",
+        "area under curve",
+        "mean relevance",
+        "loss",
+        "other critic",
+        "CPU ms per fetch",
+    ];
     output::print_table(&head, &experiment.strategies.iter().map(row).collect::<Vec<_>>());
+    output::print("");
+    print_sites(experiment, outcomes);
     print_times(experiment, outcomes);
+}
+
+/// Prints the harvest with few pages a site, and the sites found, at the end of the budget.
+fn print_sites(experiment: &Experiment, outcomes: &[CrawlSummary]) {
+    let budget = experiment.budget();
+    let mut head = vec![format!("harvest at {budget}"), "any".to_owned()];
+    head.extend(SITE_CAPS.map(|cap| format!("at most {cap} a site")));
+    head.push("relevant sites".to_owned());
+    let row = |strategy: &String| {
+        let own: Vec<&CrawlSummary> =
+            outcomes.iter().filter(|outcome| outcome.strategy == *strategy).collect();
+        let of = |value: &dyn Fn(&CrawlSummary) -> f64| mean(own.iter().map(|outcome| value(outcome)));
+        let mut row = vec![strategy.clone(), format!("{:.3}", of(&|outcome| outcome.harvest[&budget]))];
+        row.extend(SITE_CAPS.map(|cap| format!("{:.3}", of(&|outcome| outcome.capped_harvest(cap, budget)))));
+        let sites = |outcome: &CrawlSummary| outcome.sites.get(&budget).copied().unwrap_or(0) as f64;
+        row.push(format!("{:.1}", of(&sites)));
+        row
+    };
+    let rows: Vec<Vec<String>> = experiment.strategies.iter().map(row).collect();
+    output::print_table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
 }
 
 /// Prints how long crawls in simulated time took, in the median.

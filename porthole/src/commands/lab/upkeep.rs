@@ -1,5 +1,6 @@
 //! `porthole lab upkeep`: freshness of a maintained crawl.
 
+use porthole_lab::statistics::p_cell;
 use porthole_lab::upkeep::{UpkeepFigures, UpkeepRun, UpkeepSetup, measure};
 
 use crate::cli::LabUpkeep;
@@ -39,8 +40,11 @@ fn print(figures: &UpkeepFigures, arguments: &LabUpkeep) {
     output::print_table(&["order", "visits", "changed", "pages", "freshness", "new pages found"], &rows);
     for (name, difference) in [("freshness", figures.difference), ("new pages found", figures.found)] {
         output::print(&format!(
-            "\n{name}: {:+.4}, 95% interval {:+.4} to {:+.4}, p = {:.4}",
-            difference.mean, difference.low, difference.high, difference.p
+            "\n{name}: {:+.4}, 95% interval {:+.4} to {:+.4}, p: {}",
+            difference.mean,
+            difference.low,
+            difference.high,
+            p_cell(difference.p)
         ));
     }
 }
