@@ -41,6 +41,7 @@ export class World {
     world.program = program;
     world.folder = mkdtempSync(join(tmpdir(), 'porthole-e2e-'));
     world.children = [];
+    world.proxies = [];
     world.proxy = await startProxy(new URL(await world.serveWeb(['--seed', '21'])));
     world.environment = { ...process.env, http_proxy: world.proxy.address, no_proxy: '', NO_COLOR: '1' };
     world.search = await startSearch();
@@ -134,7 +135,7 @@ export class World {
       child.kill('SIGTERM');
       await closed;
     }
-    for (const { server } of [this.proxy, this.search].filter(Boolean)) {
+    for (const { server } of [this.proxy, this.search, ...this.proxies].filter(Boolean)) {
       server.closeAllConnections();
       server.close();
     }
@@ -142,8 +143,8 @@ export class World {
   }
 }
 
-/** Forwards to the synthetic web, and answers itself for the hostile host and for planted pages. */
-async function startProxy(web) {
+/** Forwards to a synthetic web, and answers itself for the hostile host and for planted pages. */
+export async function startProxy(web) {
   const server = createServer((request, response) => {
     if (request.url.startsWith(HOSTILE)) return hostile(new URL(request.url).pathname, response);
     const page = planted(request.url);
@@ -153,6 +154,8 @@ async function startProxy(web) {
       answer.pipe(response);
     });
     forward.on('error', () => response.destroy());
+    // Hosts that stall fail at once here: no test waits for their timeouts.
+    forward.setTimeout(1500, () => forward.destroy());
     request.pipe(forward);
   });
   return listen(server);
