@@ -389,7 +389,9 @@ def crawl_synthetic(options, folder):
         settings = f'proxy = "http://127.0.0.1:{web.port}"\nloopback = true'
         train(options.porthole, workspace, folder / "examples", settings)
         starts = [part for topic, url in web.examples() for part in ("--start", url) if topic == GOOD]
-        porthole(options, "-C", workspace, *CRAWL, "--workers", 300, "--pages", options.rows, *starts)
+        # Top hubs are fetched more than once, and count each time.
+        pages = options.rows + options.rows // 50
+        porthole(options, "-C", workspace, *CRAWL, "--workers", 300, "--pages", pages, *starts)
     return workspace
 
 

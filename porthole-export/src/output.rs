@@ -229,7 +229,7 @@ impl ExportOutput {
     /// Closes the current file.
     pub(crate) fn end_file(&mut self) -> Result<()> {
         if self.has_small_files() {
-            let flushed = self.file.as_mut().map_or(Ok(()), |file| file.flush());
+            let flushed = self.file.as_mut().map_or(Ok(()), Write::flush);
             flushed.map_err(|source| self.failed(source))?;
             self.unsynced.push(self.current_path());
         } else {

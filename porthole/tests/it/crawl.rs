@@ -13,7 +13,7 @@ use std::time::Duration;
 use flate2::bufread::GzDecoder;
 use porthole_store::{QueryLimits, SqlValue, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
-use porthole_warc::{WarcReader, unpack_record};
+use porthole_warc::{WarcReader, WarcRecord, unpack_record};
 use porthole_webs::RecordedWeb;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use tempfile::TempDir;
@@ -352,7 +352,7 @@ fn a_crawl_with_zstd_that_is_killed_has_a_whole_archive() {
     workspace.ok(&["export", "warc", "-o", "all.warc.gz"]);
     let file = fs::read(workspace.folder.path().join("all.warc.gz")).unwrap();
     let mut responses = 0;
-    for record in WarcReader::new(&file[..]).map(Result::unwrap).filter(|record| record.is_http_response()) {
+    for record in WarcReader::new(&file[..]).map(Result::unwrap).filter(WarcRecord::is_http_response) {
         let (start, end) =
             (record.place.offset as usize, (record.place.offset + record.place.length) as usize);
         check_record(&file[start..end], record.target().unwrap());
