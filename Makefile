@@ -18,7 +18,7 @@ help:
 demo: toolchain web
 	$(CARGO) run --quiet --release -p porthole -- demo
 
-test: toolchain warcio web
+test: toolchain warcio postgres web
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
@@ -75,6 +75,15 @@ e2e: toolchain web
 		$(CARGO) build --quiet -p porthole --locked && cd web && npm test && PORTHOLE=$(CURDIR)/target/debug/porthole npm run e2e; \
 	else \
 		echo "**** BROWSER TESTS SKIPPED: they need npm and chromium (apt-get install npm chromium) ****"; \
+	fi
+
+# PostgreSQL for the tests of the store; they start a cluster of their own. Where it cannot be installed they say that
+# they were skipped.
+.PHONY: postgres
+postgres:
+	@if [ -z "$$PORTHOLE_TEST_PG" ] && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then \
+		{ apt-get update --quiet=2 && DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends postgresql >/dev/null; } || \
+		echo "**** no PostgreSQL: the tests of the store on it are skipped (apt-get install postgresql) ****"; \
 	fi
 
 .PHONY: toolchain warcio

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use porthole_store::{SqliteReader, SqliteWorkspaceWriter};
+use porthole_store::{DatabaseLocation, TableReader, TableWriter};
 use porthole_topic::Taxonomy;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -16,14 +16,14 @@ use crate::program::ProgramCall;
 use crate::trace::CrawlTrace;
 
 const SETTINGS: &str = "porthole.toml";
-const DATABASE: &str = "porthole.db";
 const PAGES: &str = "pages";
 
 /// A workspace with what is known of it.
 pub(crate) struct ServedWorkspace {
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
-    pub(crate) reader: SqliteReader,
+    pub(crate) reader: TableReader,
+    database: DatabaseLocation,
     trace: Mutex<CrawlTrace>,
     pub(crate) feed: CrawlFeed,
     /// Held while the full-text index is filled.
@@ -32,11 +32,11 @@ pub(crate) struct ServedWorkspace {
 
 impl ServedWorkspace {
     fn open(name: &str, folder: &Path) -> porthole_store::Result<ServedWorkspace> {
-        let database = folder.join(DATABASE);
-        let reader = SqliteReader::open(&database).or_else(|error| {
+        let database = DatabaseLocation::of_workspace(folder)?;
+        let reader = TableReader::open_at(&database).or_else(|error| {
             // Open for writing once to migrate an older version; other errors occur again.
-            match SqliteWorkspaceWriter::open(&database) {
-                Ok(_) => SqliteReader::open(&database),
+            match TableWriter::open_at(&database) {
+                Ok(_) => TableReader::open_at(&database),
                 Err(_) => Err(error),
             }
         })?;
@@ -44,6 +44,7 @@ impl ServedWorkspace {
             name: name.to_owned(),
             folder: folder.to_owned(),
             reader,
+            database,
             trace: Mutex::default(),
             feed: CrawlFeed::default(),
             filling: Arc::new(Semaphore::new(1)),
@@ -63,8 +64,8 @@ impl ServedWorkspace {
     }
 
     /// Opens the database for writes beside a crawl.
-    pub(crate) fn writer(&self) -> porthole_store::Result<SqliteWorkspaceWriter> {
-        SqliteWorkspaceWriter::open(self.folder.join(DATABASE))
+    pub(crate) fn writer(&self) -> porthole_store::Result<TableWriter> {
+        TableWriter::open_at(&self.database)
     }
 
     /// The stored topic tree.
@@ -91,10 +92,10 @@ impl ServedWorkspace {
     /// Size in bytes of the database with its log, of the archive, and of the free space on the disk.
     pub(crate) fn disk(&self) -> (u64, u64, Option<u64>) {
         let size = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
-        let database = ["", "-wal"].map(|end| size(self.folder.join(format!("{DATABASE}{end}"))));
+        let database = self.reader.database_bytes().unwrap_or(0);
         let pages = fs::read_dir(self.folder.join(PAGES)).into_iter().flatten().flatten();
         let free = rustix::fs::statvfs(&self.folder).ok().map(|disk| disk.f_bavail * disk.f_frsize);
-        (database.iter().sum(), pages.map(|entry| size(entry.path())).sum(), free)
+        (database, pages.map(|entry| size(entry.path())).sum(), free)
     }
 }
 
@@ -212,7 +213,8 @@ impl WorkspaceList {
 }
 
 fn is_workspace(folder: &Path) -> bool {
-    folder.join(SETTINGS).is_file() && folder.join(DATABASE).is_file()
+    let has_database = || DatabaseLocation::of_workspace(folder).is_ok_and(|database| database.is_there());
+    folder.join(SETTINGS).is_file() && has_database()
 }
 
 /// Whether a name can be that of a new file or folder: a single component of a path without surprises.
@@ -258,7 +260,7 @@ mod tests {
         }
         let owls = home.path().join("owls");
         fs::write(owls.join(SETTINGS), "").unwrap();
-        drop(porthole_store::SqliteStore::open(owls.join(DATABASE)).unwrap());
+        drop(porthole_store::SqliteStore::open(owls.join(DatabaseLocation::FILE)).unwrap());
         let list = WorkspaceList::new(&[home.path().to_owned()]).unwrap();
         assert_eq!(list.all().len(), 1);
         assert_eq!(list.find("owls").unwrap().name, "owls");

@@ -153,6 +153,17 @@ pub enum Error {
     /// The query exceeded its time limit.
     #[error("the query was stopped after {0:?}; simplify it")]
     TooSlow(Duration),
+    /// The database cannot be reached, or has no tables.
+    #[error("cannot open {database}: {reason}")]
+    Connect {
+        /// The database, without a password.
+        database: String,
+        /// The message of the server or of the system.
+        reason: String,
+    },
+    /// There is this only with SQLite.
+    #[error("{0} is not supported on PostgreSQL yet")]
+    Unsupported(&'static str),
     /// Error of the database.
     #[error("database: {0}")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -164,7 +175,10 @@ impl Error {
         let Error::Database(source) = self else { return false };
         let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
         let kind = source.downcast_ref().map(std::io::Error::kind);
-        code == Some(rusqlite::ErrorCode::DiskFull) || kind == Some(std::io::ErrorKind::StorageFull)
+        let is_server_full = source.downcast_ref().is_some_and(crate::postgres::PgError::is_disk_full);
+        is_server_full
+            || code == Some(rusqlite::ErrorCode::DiskFull)
+            || kind == Some(std::io::ErrorKind::StorageFull)
     }
 
     /// Maps an error at opening to one that names the file.

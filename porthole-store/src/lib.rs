@@ -1,8 +1,8 @@
 //! The crawl in a relational database: the frontier, the link graph, the state of every URL, and queries on them while
 //! the crawl runs.
 //!
-//! [`Store`] is the interface of a crawl: it takes batches of work and commits batches of results. [`SqliteStore`] is
-//! the default implementation. [`WorkspaceWriter`] is for writes beside a crawl. Appending is the hot path: `crawl` and
+//! [`Store`] is the interface of a crawl: it takes batches of work and commits batches of results. [`TableStore`] is
+//! the implementation, on SQLite and on PostgreSQL. [`WorkspaceWriter`] is for writes beside a crawl. Appending is the hot path: `crawl` and
 //! `link` have no index that the crawl would have to maintain. The known URLs and the queue are kept in memory and
 //! rebuilt at open.
 //!
@@ -17,12 +17,15 @@ mod error;
 mod frontier;
 mod listing;
 mod policy;
+mod postgres;
 mod queries;
 mod rows;
 mod search;
+mod sql;
 mod sqlite;
 mod statistics;
 mod store;
+mod tables;
 mod topics;
 mod workspace_writer;
 
@@ -37,8 +40,7 @@ pub use search::{
     FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
 };
 pub use sqlite::{
-    BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
-    SqliteStore, SqliteWorkspaceWriter, TextIndex,
+    BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, TextIndex,
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
@@ -46,8 +48,16 @@ pub use store::{
     GraphNode, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
     SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
 };
+pub use tables::{DatabaseLocation, TableReader, TableStore, TableWriter};
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
     TermWord, TopicChange,
 };
 pub use workspace_writer::{CommandAnswer, CommandRow, WorkspaceWriter};
+
+/// A [`TableStore`], for those that open SQLite files only.
+pub type SqliteStore = TableStore;
+/// A [`TableReader`], for those that open SQLite files only.
+pub type SqliteReader = TableReader;
+/// A [`TableWriter`], for those that open SQLite files only.
+pub type SqliteWorkspaceWriter = TableWriter;

@@ -1,7 +1,8 @@
 //! The named queries. [`monitor`] is about the state of a crawl, [`standing`] and [`communities`] about topics, their
 //! pages and the links between them.
 //!
-//! The SQL is limited to what SQLite and PostgreSQL share, except `rowid`, the number of a row of `crawl`.
+//! The SQL is limited to what SQLite and PostgreSQL share. `rowid` is the number of a row of `crawl`, a column of this
+//! name in PostgreSQL.
 
 mod communities;
 mod monitor;

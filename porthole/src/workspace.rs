@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, DiskSpace, Response, SystemClock};
 use porthole_page::TERM_VERSION;
 use porthole_store::{
-    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, TextIndex,
+    DatabaseLocation, StoreReader, StoredModel, TableReader, TableStore, TableWriter, TermWord, TextIndex,
     WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, FormatError, Pretrained, Taxonomy};
@@ -25,11 +26,11 @@ use crate::upgrade;
 #[derive(Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,
+    database: DatabaseLocation,
     pub(crate) settings: RawSettings,
 }
 
 const SETTINGS: &str = "porthole.toml";
-const DATABASE: &str = "porthole.db";
 const PAGES: &str = "pages";
 
 /// Names of stored models.
@@ -61,12 +62,28 @@ impl Workspace {
 
     /// Creates a workspace. The settings are written last: their file makes a folder a workspace.
     pub(crate) fn create(root: &Path) -> anyhow::Result<Workspace> {
+        Workspace::create_on(root, None)
+    }
+
+    /// Creates a workspace whose tables are in a PostgreSQL database, given by its URL.
+    pub(crate) fn create_on(root: &Path, url: Option<&str>) -> anyhow::Result<Workspace> {
         Workspace::check_new(root)?;
+        let database = match url {
+            None => DatabaseLocation::File(root.join(DatabaseLocation::FILE)),
+            Some(url) if DatabaseLocation::is_url(url) => DatabaseLocation::Postgres(url.to_owned()),
+            Some(_) => return Err(misuse("--db needs a URL such as postgres://user@host/database")),
+        };
+        if url.is_some() {
+            check_unused(&database)?;
+        }
         let pages = root.join(PAGES);
         fs::create_dir_all(&pages).with_context(|| format!("cannot create {}", pages.display()))?;
-        let mut store = SqliteStore::open(root.join(DATABASE))?;
+        let mut store = TableStore::open_at(&database)?;
         store.set_setting(upgrade::TERMS, &TERM_VERSION.to_string())?;
         drop(store);
+        if let Some(url) = url {
+            write_url(&root.join(DatabaseLocation::URL_FILE), url)?;
+        }
         let settings = root.join(SETTINGS);
         fs::write(&settings, TEMPLATE).with_context(|| format!("cannot write {}", settings.display()))?;
         Workspace::open(root)
@@ -91,14 +108,11 @@ impl Workspace {
             text => text.with_context(|| format!("cannot read {}", file.display()))?,
         };
         let settings = RawSettings::parse(&text).with_context(|| file.display().to_string())?;
-        let database = root.join(DATABASE);
-        if !database.exists() {
-            return Err(misuse(format!(
-                "{} is missing; restore it, or create a new workspace",
-                database.display()
-            )));
+        let database = DatabaseLocation::of_workspace(root)?;
+        if !database.is_there() {
+            return Err(misuse(format!("{database} is missing; restore it, or create a new workspace")));
         }
-        Ok(Workspace { root: root.to_owned(), settings })
+        Ok(Workspace { root: root.to_owned(), database, settings })
     }
 
     /// The folder.
@@ -128,7 +142,14 @@ impl Workspace {
 
     /// Size in bytes of the database, including its WAL, and of the archive.
     pub(crate) fn disk_use(&self) -> (u64, u64) {
-        disk_use(&self.root)
+        let (database, pages) = disk_use(&self.root);
+        match self.database {
+            DatabaseLocation::File(_) => (database, pages),
+            DatabaseLocation::Postgres(_) => {
+                let server = self.reader().and_then(|reader| Ok(reader.database_bytes()?));
+                (server.unwrap_or(0), pages)
+            }
+        }
     }
 
     /// Returns a function that measures the current size of the workspace.
@@ -151,12 +172,19 @@ impl Workspace {
 
     /// Opens the full-text index to bring it up to date.
     pub(crate) fn text_index(&self) -> anyhow::Result<TextIndex> {
-        Ok(TextIndex::open(self.root.join(DATABASE))?)
+        match &self.database {
+            DatabaseLocation::File(path) => {
+                TextIndex::open(path).context("cannot write the full-text index; try --no-update")
+            }
+            DatabaseLocation::Postgres(_) => {
+                Err(misuse("full-text search is not supported on PostgreSQL yet"))
+            }
+        }
     }
 
     /// Opens the database for writes beside a crawl, whether or not one is running.
-    pub(crate) fn writer(&self) -> anyhow::Result<SqliteWorkspaceWriter> {
-        Ok(SqliteWorkspaceWriter::open(self.root.join(DATABASE))?)
+    pub(crate) fn writer(&self) -> anyhow::Result<TableWriter> {
+        Ok(TableWriter::open_at(&self.database)?)
     }
 
     /// Sends a command to the crawl that runs on the workspace and prints its answer. Returns whether one is running.
@@ -195,22 +223,43 @@ impl Workspace {
     }
 
     /// Opens the database for a crawl, exclusively.
-    pub(crate) fn store(&self) -> anyhow::Result<SqliteStore> {
-        Ok(SqliteStore::open(self.root.join(DATABASE))?)
+    pub(crate) fn store(&self) -> anyhow::Result<TableStore> {
+        Ok(TableStore::open_at(&self.database)?)
     }
 
     /// Opens the database for reading, also during a crawl.
-    pub(crate) fn reader(&self) -> anyhow::Result<SqliteReader> {
-        let database = self.root.join(DATABASE);
-        let reader = SqliteReader::open(&database).or_else(|error| {
+    pub(crate) fn reader(&self) -> anyhow::Result<TableReader> {
+        let database = &self.database;
+        let reader = TableReader::open_at(database).or_else(|error| {
             // Open for writing once to migrate an older version; other errors occur again.
-            match SqliteWorkspaceWriter::open(&database) {
-                Ok(_) => SqliteReader::open(&database),
+            match TableWriter::open_at(database) {
+                Ok(_) => TableReader::open_at(database),
                 Err(_) => Err(error),
             }
         });
         Ok(reader?.telling(output::say))
     }
+}
+
+/// Checks that a PostgreSQL database is not that of another workspace.
+fn check_unused(database: &DatabaseLocation) -> anyhow::Result<()> {
+    match TableReader::open_at(database) {
+        Ok(_) => Err(misuse(format!(
+            "{database} has the tables of a workspace already; create a database for each"
+        ))),
+        // No tables yet; any other error occurs again.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Writes the URL of a database, which may have a password, so that nobody else can read it.
+fn write_url(path: &Path, url: &str) -> anyhow::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| writeln!(file, "{url}"));
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn shown(root: &Path) -> String {
@@ -219,7 +268,7 @@ fn shown(root: &Path) -> String {
 
 fn disk_use(root: &Path) -> (u64, u64) {
     let size = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
-    let database = ["", "-wal"].map(|end| size(root.join(format!("{DATABASE}{end}"))));
+    let database = ["", "-wal"].map(|end| size(root.join(format!("{}{end}", DatabaseLocation::FILE))));
     let pages = fs::read_dir(root.join(PAGES)).into_iter().flatten().flatten();
     (database.iter().sum(), pages.map(|entry| size(entry.path())).sum())
 }

@@ -115,11 +115,14 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
              where src in (select row from page)
              group by src
          ), visited(kcid, changes, time) as (
-             select page.kcid, max(coalesce(seen.changes, 0), coalesce(upkeep.changes, 0)),
-                    max(coalesce(page.lastvisited - seen.at_first, 0), coalesce(upkeep.watched, 0))
-             from page left join seen on seen.row = page.row left join upkeep on upkeep.row = page.row
+             select kcid, case when by_links > by_words then by_links else by_words end,
+                    case when linked > watched then linked else watched end
+             from (select page.kcid, coalesce(seen.changes, 0) as by_links, coalesce(upkeep.changes, 0) as by_words,
+                          coalesce(page.lastvisited - seen.at_first, 0) as linked,
+                          coalesce(upkeep.watched, 0) as watched
+                   from page left join seen on seen.row = page.row left join upkeep on upkeep.row = page.row) as both_ways
          ), watched(kcid, pages, changed, changes, days) as (
-             select kcid, count(*), sum(changes > 0), sum(changes), sum(time / 86400000.0)
+             select kcid, count(*), sum(case when changes > 0 then 1 else 0 end), sum(changes), sum(time / 86400000.0)
              from visited where time > 0 group by kcid
          )
          select coalesce(nullif(paths.path, ''), '/') as topic, watched.pages as pages, watched.changed as changed_pages,

@@ -185,7 +185,7 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
                  site.serverload, site.disabled, host.not_before, coalesce(host.trouble, 0) as trouble
           from site
                left join host on host.sid = site.sid
-               left join (select sid, sum(is_page) as pages,
+               left join (select sid, sum(case when is_page then 1 else 0 end) as pages,
                                  avg(case when is_page then relevance end) as relevance,
                                  sum(case when state = 0 then 1 else 0 end) as queued,
                                  sum(case when failure is null then 0 else 1 end) as failures

@@ -28,7 +28,7 @@ pub(super) use below;
 macro_rules! paths {
     () => {
         "paths(kcid, path) as (
-             select kcid, cast('' as text) from taxonomy where pcid is null
+             select kcid, substr(name, 1, 0) from taxonomy where pcid is null
              union all
              select taxonomy.kcid, paths.path || '/' || taxonomy.name
              from taxonomy join paths on taxonomy.pcid = paths.kcid

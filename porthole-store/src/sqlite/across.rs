@@ -12,7 +12,7 @@ use crate::{Error, Result};
 const MOST: usize = 10;
 
 /// Attaches databases, given with their names, for reading.
-pub(super) fn open(databases: &[(&str, &Path)]) -> Result<Connection> {
+pub(crate) fn open(databases: &[(&str, &Path)]) -> Result<Connection> {
     if databases.len() > MOST {
         return Err(Error::Sql(format!(
             "SQL can ask at most {MOST} workspaces at once, not {}",

@@ -8,8 +8,8 @@ mod walk;
 use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, params};
 
-use super::{SqliteReader, open};
-use crate::Result;
+use super::open;
+use crate::{Result, TableReader};
 
 /// Parameters of a distillation.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +48,10 @@ pub struct SqlScores {
     pub converged: bool,
 }
 
-impl SqliteReader {
+impl TableReader {
     /// Computes the link weights for a distillation inside the database, from one consistent state of the tables.
     pub fn distiller(&self, how: &SqlDistillation<'_>) -> Result<SqlDistiller> {
-        let mut db = open::calculator(self.path())?;
+        let mut db = open::calculator(self.file("the distiller inside the database")?)?;
         db.execute_batch("pragma temp.cache_size = -65536")?;
         db.execute_batch(TABLES)?;
         let tx = db.transaction()?;

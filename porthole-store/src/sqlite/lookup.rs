@@ -7,12 +7,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use crate::Result;
 
 /// Number of rows from which a table is indexed.
-pub(super) const LARGE: i64 = 20_000_000;
+pub(crate) const LARGE: i64 = 20_000_000;
 /// Number of new rows from which the user is told about the update.
 const MANY: i64 = 200_000;
 
@@ -39,8 +39,8 @@ const SEARCHED: [Searched; 2] = [
 ];
 
 /// Updates the indexes on tables with more than `large` rows, and attaches them to a reader's connection. Errors are
-/// ignored: [`Lookup`] works without indexes.
-pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -> Result<()> {
+/// ignored: readers work without indexes.
+pub(crate) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -> Result<()> {
     let readers_path = readers_path(path);
     for searched in SEARCHED {
         if rows(db, searched.table)? > large {
@@ -52,135 +52,23 @@ pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -
     Ok(())
 }
 
-/// Finds rows by the indexes, and by reading the tables for rows that are not indexed.
-pub(super) struct Lookup<'a> {
-    db: &'a Connection,
-    /// The last indexed rows.
-    urls: i64,
-    links: i64,
-}
-
-/// A link by the rows of its ends, and when it was found.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LinkEnds {
-    pub(super) src: i64,
-    pub(super) dst: i64,
-    pub(super) discovered: i64,
-}
-
-impl<'a> Lookup<'a> {
-    pub(super) fn new(db: &'a Connection) -> Lookup<'a> {
-        let [urls, links] = SEARCHED.map(|searched| {
-            let cursor = cursor(db, "readers.", searched).ok().flatten();
-            let valid = cursor.filter(|&cursor| belongs(db, searched, cursor).unwrap_or(false));
-            valid.map_or(0, |(rows, _)| rows)
-        });
-        Lookup { db, urls, links }
-    }
-
-    /// The row of a URL.
-    pub(super) fn url(&self, oid: i64) -> Result<Option<i64>> {
-        let mut found = None;
-        if self.urls > 0 {
-            let sql = "select row from readers.crawl_oid where key = ?1";
-            found = self.db.query_row(sql, [oid], |row| row.get(0)).optional()?;
-        }
-        if found.is_none() {
-            let sql = "select rowid from crawl where rowid > ?2 and oid = ?1 limit 1";
-            found = self.db.query_row(sql, [oid, self.urls], |row| row.get(0)).optional()?;
-        }
-        Ok(found)
-    }
-
-    /// The links from and to a row, in the order of discovery.
-    pub(super) fn links(&self, row: i64) -> Result<Vec<LinkEnds>> {
-        let mut links = Vec::new();
-        let mut add = |sql: &str| -> Result<()> {
-            let link =
-                |row: &Row<'_>| Ok(LinkEnds { src: row.get(0)?, dst: row.get(1)?, discovered: row.get(2)? });
-            let mut read = self.db.prepare(sql)?;
-            let found = read.query_map(params![row, self.links], link)?;
-            links.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
-            Ok(())
-        };
-        if self.links > 0 {
-            add("select src, dst, discovered from edge
-                 where rowid in (select row from readers.edge_src where key = ?1
-                                 union
-                                 select row from readers.edge_dst where key = ?1) and rowid <= ?2
-                 order by rowid")?;
-        }
-        add(
-            "select src, dst, discovered from edge where rowid > ?2 and (src = ?1 or dst = ?1) order by rowid",
-        )?;
-        Ok(links)
-    }
-
-    /// The first link to a row that was found on another page: the row of that page, and the anchor text.
-    pub(super) fn first_link_to(&self, row: i64) -> Result<Option<(i64, String)>> {
-        let indexed = "select src, anchor from edge
-                       where rowid in (select row from readers.edge_dst where key = ?1) and rowid <= ?2
-                         and src <> ?1 order by rowid limit 1";
-        let others =
-            "select src, anchor from edge where rowid > ?2 and dst = ?1 and src <> ?1 order by rowid limit 1";
-        Ok(self.link_ends(indexed, others, row, 1)?.pop())
-    }
-
-    /// The first `limit` links of a row's page: the rows of the targets, and the anchor texts.
-    pub(super) fn links_from(&self, row: i64, limit: usize) -> Result<Vec<(i64, String)>> {
-        let indexed = "select dst, anchor from edge
-                       where rowid in (select row from readers.edge_src where key = ?1) and rowid <= ?2
-                       order by rowid limit ?3";
-        let others = "select dst, anchor from edge where rowid > ?2 and src = ?1 order by rowid limit ?3";
-        self.link_ends(indexed, others, row, limit)
-    }
-
-    /// The links among rows, given as a list in SQL, as pairs of source and target.
-    pub(super) fn links_among(&self, rows: &str) -> Result<Vec<(i64, i64)>> {
-        let ends = format!("select src, dst from edge where src in ({rows}) and dst in ({rows})");
-        let mut parts = vec![format!("{ends} and rowid > ?1")];
-        if self.links > 0 {
-            parts.push(format!(
-                "{ends} and rowid <= ?1 and rowid in (select row from readers.edge_src where key in ({rows}))"
-            ));
-        }
-        let mut links = Vec::new();
-        for sql in parts {
-            let mut read = self.db.prepare(&sql)?;
-            let found = read.query_map([self.links], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            links.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
-        }
-        Ok(links)
-    }
-
-    /// Ends of links with their anchor texts: those of the indexed rows, then the others, at most `limit`.
-    fn link_ends(&self, indexed: &str, others: &str, row: i64, limit: usize) -> Result<Vec<(i64, String)>> {
-        let mut ends = Vec::new();
-        for (sql, is_indexed) in [(indexed, true), (others, false)] {
-            if (is_indexed && self.links == 0) || ends.len() >= limit {
-                continue;
-            }
-            let mut read = self.db.prepare(sql)?;
-            let values = [row, self.links, i64::try_from(limit - ends.len()).unwrap_or(i64::MAX)];
-            let values = &values[..read.parameter_count()];
-            let found = read.query_map(rusqlite::params_from_iter(values), |row| {
-                let anchor: Option<String> = row.get(1)?;
-                Ok((row.get(0)?, anchor.unwrap_or_default()))
-            })?;
-            ends.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
-        }
-        Ok(ends)
-    }
+/// The last indexed rows of `crawl` and `edge` in the attached indexes, 0 without any.
+pub(crate) fn indexed_rows(db: &Connection) -> [i64; 2] {
+    SEARCHED.map(|searched| {
+        let cursor = cursor(db, "readers.", searched).ok().flatten();
+        let valid = cursor.filter(|&cursor| belongs(db, searched, cursor).unwrap_or(false));
+        valid.map_or(0, |(rows, _)| rows)
+    })
 }
 
 /// Attaches the readers' database to a connection as `readers`, if it exists and can be read.
-pub(super) fn attach_existing(db: &Connection, path: &Path) -> bool {
+pub(crate) fn attach_existing(db: &Connection, path: &Path) -> bool {
     let path = readers_path(path);
     path.exists() && db.execute("attach database ?1 as readers", [path.to_string_lossy()]).is_ok()
 }
 
 /// Path of the readers' database.
-pub(super) fn readers_path(path: &Path) -> PathBuf {
+pub(crate) fn readers_path(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push("-readers.db");
     path.with_file_name(name)

@@ -385,11 +385,11 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// The schema version that this program writes.
-pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Migrates the tables from a version. Each step and its number are written in one transaction, so that a kill in
 /// between leaves a database that the next open continues to migrate.
-pub(super) fn migrate(db: &mut Connection, from: i64) -> Result<()> {
+pub(crate) fn migrate(db: &mut Connection, from: i64) -> Result<()> {
     for (step, number) in MIGRATIONS.iter().zip(1..) {
         if number > from {
             let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -20,7 +20,7 @@ const CANON_SETTING: &str = "canon_version";
 const BUSY: Duration = Duration::from_secs(600);
 
 /// Opens a database for writing, creating or migrating it if necessary.
-pub(super) fn writer(path: &Path) -> Result<Connection> {
+pub(crate) fn writer(path: &Path) -> Result<Connection> {
     let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     db.busy_timeout(BUSY)?;
     let version = version(&db, path)?;
@@ -41,7 +41,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 
 /// Opens an existing database for writing beside a crawl. An older version is migrated first, which is possible only
 /// while no crawl runs.
-pub(super) fn workspace_writer(path: &Path) -> Result<Connection> {
+pub(crate) fn workspace_writer(path: &Path) -> Result<Connection> {
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     db.busy_timeout(BUSY)?;
     if version(&db, path)? < VERSION {
@@ -55,19 +55,19 @@ pub(super) fn workspace_writer(path: &Path) -> Result<Connection> {
 }
 
 /// Opens a database read-only: the connection cannot write, not even to temporary tables.
-pub(super) fn reader(path: &Path) -> Result<Connection> {
+pub(crate) fn reader(path: &Path) -> Result<Connection> {
     let db = calculator(path)?;
     db.pragma_update(None, "query_only", true)?;
     Ok(db)
 }
 
 /// Opens a database for reading, with temporary tables for intermediate results.
-pub(super) fn calculator(path: &Path) -> Result<Connection> {
+pub(crate) fn calculator(path: &Path) -> Result<Connection> {
     Ok(current(path)?.0)
 }
 
 /// Attaches a database to a connection for reading. The connection must know URIs.
-pub(super) fn attach(db: &Connection, name: &str, path: &Path) -> Result<()> {
+pub(crate) fn attach(db: &Connection, name: &str, path: &Path) -> Result<()> {
     let (_, access) = current(path)?;
     let attach = format!("attach ?1 as \"{}\"", name.replace('"', "\"\""));
     let as_uri =
@@ -156,7 +156,7 @@ fn immutable(path: &Path) -> Result<PathBuf> {
 }
 
 /// The URI of a file, without parameters.
-pub(super) fn uri(path: &Path) -> Result<String> {
+pub(crate) fn uri(path: &Path) -> Result<String> {
     let fail = |error: std::io::Error| Error::Open { path: path.to_owned(), reason: error.to_string() };
     let whole = std::path::absolute(path).map_err(fail)?;
     let encoded = whole.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut uri, &byte| {
@@ -173,7 +173,7 @@ pub(super) fn uri(path: &Path) -> Result<String> {
 /// Held while a store is open: its memory would not see rows of another store. The system releases it when the process
 /// ends, however it ends.
 #[derive(Debug)]
-pub(super) struct Lock(File);
+pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
@@ -183,7 +183,7 @@ impl Drop for Lock {
 }
 
 /// Takes the lock of a database.
-pub(super) fn lock(path: &Path) -> Result<Lock> {
+pub(crate) fn lock(path: &Path) -> Result<Lock> {
     let name = lock_name(path);
     let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(fail)?;
@@ -202,7 +202,7 @@ const LOCK_TRIES: u32 = 5;
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
 /// Whether another process or store has the lock.
-pub(super) fn is_locked(path: &Path) -> Result<bool> {
+pub(crate) fn is_locked(path: &Path) -> Result<bool> {
     let name = lock_name(path);
     let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
     let file = match File::open(&name) {
@@ -228,7 +228,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Syncs the log to disk. SQLite syncs the log when it starts it and before a checkpoint, and the database after that:
 /// every commit is in the log, or already synced.
-pub(super) fn sync_log(path: &Path) -> Result<()> {
+pub(crate) fn sync_log(path: &Path) -> Result<()> {
     let fail = |error: std::io::Error| Error::Database(Box::new(error));
     match OpenOptions::new().write(true).open(with_suffix(path, "-wal")) {
         // The last connection to close the database checkpoints the log and removes it.

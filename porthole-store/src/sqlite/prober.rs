@@ -15,10 +15,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub use self::bulk::BulkJudgment;
-use super::statistics::{RECORD, did};
-use super::{open, topics};
+use super::open;
+use crate::tables::{RECORD, did, read_topics};
 use crate::topics::TermCounts;
-use crate::{Error, Result};
+use crate::{Error, Result, sql};
 
 /// Classifies with the statistics in the tables, as they were when it was opened.
 ///
@@ -81,7 +81,11 @@ impl Prober {
             db.pragma_update(None, "cache_size", pages)?;
         }
         db.execute_batch("begin")?;
-        let rows = topics::read_topics(&db)?;
+        let db = sql::Connection::Sqlite(db);
+        let rows = read_topics(&db)?;
+        let sql::Connection::Sqlite(db) = db else {
+            return Err(Error::Unsupported("the classifier inside the database"));
+        };
         let marks = rows.iter().map(|row| (row.id, row.mark)).collect();
         let (families, cache) = (families(&db)?, cache_bytes(&db)?);
         Ok(Prober { db, families, marks, cache, spent: Cell::default() })

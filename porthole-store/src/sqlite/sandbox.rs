@@ -24,7 +24,7 @@ const LONGEST_SQL: i32 = 100_000;
 const LARGEST_VALUE: usize = 1_000_000;
 
 /// Runs one statement. Consumes the connection, which is of no use with these limits.
-pub(super) fn answer(
+pub(crate) fn answer(
     mut db: Connection,
     sql: &str,
     values: &[(String, SqlValue)],

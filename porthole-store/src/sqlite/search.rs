@@ -13,10 +13,10 @@ use porthole_types::TopicId;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
-use super::rows;
 use super::text_index::{self, SEPARATOR, spaced};
 use crate::Result;
 use crate::search::{FoundPage, MARK_END, MARK_START, SearchAnswer, SearchRequest};
+use crate::tables::{SITES_BELOW, names_below};
 
 /// Weight of a word in the title; one in the text has 1.
 const TITLE: f64 = 10.0;
@@ -30,7 +30,7 @@ const CANDIDATES: usize = 100;
 const SNIPPET_WORDS: i64 = 32;
 
 /// The answer to a search on a connection with the readers' database attached as `readers`.
-pub(super) fn answer(db: &Connection, request: &SearchRequest) -> Result<SearchAnswer> {
+pub(crate) fn answer(db: &Connection, request: &SearchRequest) -> Result<SearchAnswer> {
     let index = text_index::state(db, db, "readers.")?;
     let phrases: Vec<String> = request.words.iter().filter_map(|word| quoted(word)).collect();
     if phrases.is_empty() {
@@ -184,8 +184,10 @@ fn candidates(
         filter(&format!("crawl.kcid in ({marks})"), topics);
     }
     if let Some(site) = &request.site {
-        let sites = rows::sites_below(db, &site.to_ascii_lowercase())?;
-        let sites: Vec<String> = sites.iter().map(|site| site.0.cast_signed().to_string()).collect();
+        let mut read = db.prepare_cached(SITES_BELOW)?;
+        let names = names_below(&site.to_ascii_lowercase());
+        let sites = read.query_map(names, |row| row.get::<_, i64>(0).map(|site| site.to_string()))?;
+        let sites = sites.collect::<rusqlite::Result<Vec<String>>>()?;
         // One parameter: there may be more sites than parameters.
         let list = format!("[{}]", sites.join(","));
         filter("crawl.sid in (select value from json_each(?))", vec![list.into()]);

@@ -204,7 +204,7 @@ impl TextIndex {
 }
 
 /// How far the index in a schema is.
-pub(super) fn state(db: &Connection, index: &Connection, schema: &str) -> Result<IndexState> {
+pub(crate) fn state(db: &Connection, index: &Connection, schema: &str) -> Result<IndexState> {
     let single = |db: &Connection, sql: &str| -> Result<u64> {
         Ok(db.query_row(sql, [], |row| row.get::<_, i64>(0))?.cast_unsigned())
     };
@@ -227,7 +227,7 @@ pub(super) fn state(db: &Connection, index: &Connection, schema: &str) -> Result
 }
 
 /// Whether a word is on more than half of the pages, or was when these words were found last.
-pub(super) fn is_common(index: &Connection, schema: &str, phrase: &str) -> Result<bool> {
+pub(crate) fn is_common(index: &Connection, schema: &str, phrase: &str) -> Result<bool> {
     let sql = format!("select 1 from {schema}common_word where common_word match ?1");
     Ok(has_counts(index, schema)? && index.prepare_cached(&sql)?.exists([phrase])?)
 }
@@ -272,7 +272,7 @@ fn change_number(tx: &Transaction<'_>, name: &str, by: i64) -> Result<()> {
 
 /// A text in which the characters of Chinese, Japanese and Korean are words of their own: separated by spaces without
 /// width, which end a word and are not seen. A phrase of them then finds any text that contains it.
-pub(super) fn spaced(text: &str) -> Cow<'_, str> {
+pub(crate) fn spaced(text: &str) -> Cow<'_, str> {
     if !text.contains(is_ideograph) {
         return Cow::Borrowed(text);
     }
@@ -290,7 +290,7 @@ pub(super) fn spaced(text: &str) -> Cow<'_, str> {
 }
 
 /// A space without width.
-pub(super) const SEPARATOR: char = '\u{200b}';
+pub(crate) const SEPARATOR: char = '\u{200b}';
 
 /// Hiragana, katakana, ideographs and hangul.
 fn is_ideograph(c: char) -> bool {

@@ -10,6 +10,7 @@ use porthole_types::{
 };
 
 use crate::frontier::*;
+use crate::postgres::PgPlace;
 use crate::topics::*;
 use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
@@ -21,6 +22,12 @@ pub(crate) trait Backend {
 impl Backend for Place {
     fn open(&self) -> Box<dyn Store> {
         Box::new(Place::open(self))
+    }
+}
+
+impl Backend for PgPlace {
+    fn open(&self) -> Box<dyn Store> {
+        Box::new(PgPlace::open(self))
     }
 }
 
@@ -412,7 +419,9 @@ macro_rules! contract {
             $(
                 #[test]
                 fn $test() {
-                    super::$test(&$make);
+                    if let Some(backend) = $make {
+                        super::$test(&backend);
+                    }
                 }
             )*
         }
@@ -466,7 +475,8 @@ macro_rules! contract {
     };
 }
 
-contract!(sqlite, crate::web::Place::new());
+contract!(sqlite, Some(crate::web::Place::new()));
+contract!(postgres, crate::postgres::PgPlace::new());
 
 #[test]
 fn what_is_known_of_hosts_is_there_for_the_next_run_and_bounded() {

@@ -2,17 +2,18 @@
 //!
 //! The test runs its own binary as the writer, which commits numbered batches with known contents until it is killed.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use porthole_store::{Batch, SqliteReader, SqliteStore, Store, StoreReader};
+use porthole_store::{Batch, DatabaseLocation, Store, StoreReader, TableReader, TableStore};
 use porthole_types::{PageResult, Timestamp};
 
+use crate::postgres::PgPlace;
 use crate::web::{link, new_url, oid, page};
 
 const WRITER: &str = "PORTHOLE_STORE_WRITER";
 const KILLS: u64 = 20;
+const KILLS_ON_POSTGRES: u64 = 8;
 /// Number of batches after which a new database is started, since checking a large one takes long.
 const KILLS_A_DATABASE: u64 = 4;
 /// Pages per batch, and links per page, each to a new URL except one, which raises a known URL.
@@ -24,8 +25,8 @@ const STARTS: u64 = PAGES;
 /// Runs the writer; without the environment variable it is an empty test.
 #[test]
 fn writer() {
-    let Ok(path) = std::env::var(WRITER) else { return };
-    let mut store = SqliteStore::open(path).unwrap();
+    let Ok(database) = std::env::var(WRITER) else { return };
+    let mut store = TableStore::open_at(&location(&database)).unwrap();
     if store.counts().known == 0 {
         store
             .add(&(0..STARTS).map(|number| new_url(number, 0.0, -(number as f64))).collect::<Vec<_>>())
@@ -54,7 +55,7 @@ fn a_kill_at_any_moment_leaves_whole_batches() {
         for kill in 0..KILLS_A_DATABASE {
             // Times spread over opening, writing, sweeps and checkpoints.
             run_writer_for(&path, Duration::from_millis(30 + (database * 61 + kill * 37) % 190));
-            let now = check(&path);
+            let now = check(&DatabaseLocation::File(path.clone()));
             assert!(now >= before, "{now} batches after {before}");
             before = now;
         }
@@ -63,10 +64,32 @@ fn a_kill_at_any_moment_leaves_whole_batches() {
     assert!(batches > KILLS, "only {batches} batches were written");
 }
 
-fn run_writer_for(path: &Path, time: Duration) {
+/// The same on PostgreSQL: the server ends what the writer had begun. Opening takes longer there.
+#[test]
+fn a_kill_at_any_moment_leaves_whole_batches_on_postgresql() {
+    let Some(place) = PgPlace::new() else { return };
+    drop(place.open());
+    let mut before = 0;
+    for kill in 0..KILLS_ON_POSTGRES {
+        run_writer_for(place.url(), Duration::from_millis(150 + kill * 61 % 400));
+        let now = check(&place.location());
+        assert!(now >= before, "{now} batches after {before}");
+        before = now;
+    }
+    assert!(before > KILLS_ON_POSTGRES, "only {before} batches were written");
+}
+
+fn location(text: &str) -> DatabaseLocation {
+    match DatabaseLocation::is_url(text) {
+        true => DatabaseLocation::Postgres(text.to_owned()),
+        false => DatabaseLocation::File(text.into()),
+    }
+}
+
+fn run_writer_for(database: impl AsRef<std::ffi::OsStr>, time: Duration) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::writer", "--test-threads=1"])
-        .env(WRITER, path)
+        .env(WRITER, database)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -78,8 +101,8 @@ fn run_writer_for(path: &Path, time: Duration) {
 }
 
 /// Opens the database, and compares memory, tables and the expected contents. Returns the number of batches.
-fn check(path: &Path) -> u64 {
-    let mut store = SqliteStore::open(path).unwrap();
+fn check(database: &DatabaseLocation) -> u64 {
+    let mut store = TableStore::open_at(database).unwrap();
     let (batches, counts) = (committed(&store), store.counts());
     let whole = |count: u64| usize::try_from(count).unwrap();
     if counts.known == 0 {
@@ -91,7 +114,7 @@ fn check(path: &Path) -> u64 {
     assert_eq!(counts.fetched + again, whole(batches * PAGES));
     assert_eq!(counts.links, whole(batches * PAGES * LINKS));
     assert_eq!(counts.known, whole(STARTS + batches * PAGES * (LINKS - 1)));
-    let reader = SqliteReader::open(path).unwrap();
+    let reader = TableReader::open_at(database).unwrap();
     let graph = reader.graph().unwrap();
     assert_eq!((graph.nodes.len(), graph.edges.len()), (counts.known, counts.links));
     let known = (0..counts.known as u64).map(oid);
@@ -115,7 +138,7 @@ fn check_last_batch(graph: &porthole_store::LinkGraph, batches: u64) {
 }
 
 /// Checks the order of the queue: by priority, which falls with the number, except for raised URLs.
-fn check_order(store: &mut SqliteStore, batches: u64) {
+fn check_order(store: &mut TableStore, batches: u64) {
     let fetched = batches * PAGES;
     let known = STARTS + batches * PAGES * (LINKS - 1);
     let mut queued: Vec<(u64, f64)> = (fetched..known).map(|number| (number, -(number as f64))).collect();

@@ -19,6 +19,10 @@ pub(crate) struct Init {
     /// Address at which server operators can reach you; stored in porthole.toml
     #[arg(long, value_name = "MAIL|URL")]
     pub(crate) contact: Option<String>,
+    /// Keep the tables in this PostgreSQL database, which must be empty, instead
+    /// of porthole.db
+    #[arg(long, value_name = "postgres://…")]
+    pub(crate) db: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

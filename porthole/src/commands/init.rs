@@ -25,7 +25,7 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
         None => InitialContent::Nothing,
         Some(name) => InitialContent::read(name).await.context("no workspace was created")?,
     };
-    let workspace = Workspace::create(&arguments.folder)?;
+    let workspace = Workspace::create_on(&arguments.folder, arguments.db.as_deref())?;
     start.write(&mut workspace.writer()?)?;
     if let Some(contact) = contact {
         contact::write(&arguments.folder, &contact)?;

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flate2::bufread::GzDecoder;
-use porthole_store::{QueryLimits, SqlValue, SqliteReader, StoreReader};
+use porthole_store::{DatabaseLocation, QueryLimits, SqlValue, SqliteReader, StoreReader, TableReader};
 use porthole_types::ManualClock;
 use porthole_warc::{WarcReader, WarcRecord, unpack_record};
 use porthole_webs::RecordedWeb;
@@ -21,10 +21,10 @@ use tempfile::TempDir;
 use crate::recording::record;
 
 /// The good topic.
-const GOOD: &str = "/Recreation";
+pub(crate) const GOOD: &str = "/Recreation";
 
 /// The message of a finished crawl.
-const DONE: &str = "finished: no known URL is left to fetch";
+pub(crate) const DONE: &str = "finished: no known URL is left to fetch";
 
 /// Examples of each topic.
 const EXAMPLES: usize = 4;
@@ -38,14 +38,14 @@ pub(crate) struct Recording {
 }
 
 /// The result of an uninterrupted crawl.
-struct Whole {
-    urls: Vec<String>,
-    archived: u64,
+pub(crate) struct Whole {
+    pub(crate) urls: Vec<String>,
+    pub(crate) archived: u64,
 }
 
 impl Recording {
     /// The instance that all tests share while any of them runs.
-    fn get() -> Arc<Recording> {
+    pub(crate) fn get() -> Arc<Recording> {
         static SHARED: Mutex<Weak<Recording>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {
@@ -144,6 +144,19 @@ impl Workspace {
         Workspace { recording, folder }
     }
 
+    /// A workspace like the others whose tables are in the PostgreSQL database at a URL.
+    pub(crate) fn on(url: &str) -> Workspace {
+        let workspace = Workspace { recording: Recording::get(), folder: tempfile::tempdir().unwrap() };
+        let examples = workspace.recording.folder.path().join("examples.tsv");
+        let web = workspace.recording.web();
+        check(&porthole(workspace.folder.path(), &["init", "ws", "--db", url]).output().unwrap(), 0, "");
+        let (examples, web) = (examples.to_str().unwrap(), web.to_str().unwrap());
+        workspace.ok(&["examples", "import", examples, "--web", web]);
+        workspace.ok(&["train"]);
+        workspace.ok(&["topics", "mark", GOOD]);
+        workspace
+    }
+
     /// A workspace without a crawl.
     fn untrained() -> Workspace {
         let workspace = Workspace { recording: Recording::get(), folder: tempfile::tempdir().unwrap() };
@@ -152,7 +165,7 @@ impl Workspace {
     }
 
     /// The result of an uninterrupted crawl with one worker.
-    fn whole(&self) -> &Whole {
+    pub(crate) fn whole(&self) -> &Whole {
         self.recording.whole.get_or_init(|| {
             let workspace = Workspace::new();
             workspace.check(&[], 0, DONE);
@@ -174,20 +187,21 @@ impl Workspace {
     }
 
     /// Runs another command, which must succeed.
-    fn ok(&self, arguments: &[&str]) {
+    pub(crate) fn ok(&self, arguments: &[&str]) {
         let arguments = [&["-C", "ws"], arguments].concat();
         check(&porthole(self.folder.path(), &arguments).output().unwrap(), 0, "");
     }
 
     /// The fetched URLs, in order.
     fn fetched(&self) -> Vec<Fetched> {
-        let reader = SqliteReader::open(self.folder.path().join("ws/porthole.db")).unwrap();
+        let database = DatabaseLocation::of_workspace(&self.folder.path().join("ws")).unwrap();
+        let reader = TableReader::open_at(&database).unwrap();
         let sql = r#"select url, state, segment, "offset", length, seq from crawl where seq is not null order by seq"#;
         let rows = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
         rows.iter().zip(0..).map(|(row, seq)| fetched(row, seq)).collect()
     }
 
-    fn urls(&self) -> Vec<String> {
+    pub(crate) fn urls(&self) -> Vec<String> {
         self.fetched().into_iter().map(|fetched| fetched.url).collect()
     }
 
@@ -214,7 +228,7 @@ impl Workspace {
     }
 
     /// Checks that every page points to its record, and that the archive can be replayed.
-    fn check_archive(&self) {
+    pub(crate) fn check_archive(&self) {
         let bytes = fs::read(self.segment()).unwrap();
         let fetched = self.fetched();
         for Fetched { url, has_response, place } in &fetched {
@@ -295,7 +309,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Deterministic pseudo-random numbers (splitmix64).
-struct Draw(u64);
+pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
     fn below(&mut self, limit: u64) -> u64 {
@@ -308,7 +322,13 @@ impl Draw {
 
 /// Kills a crawl this many times, spread over all its pages, every fourth time while it starts. Returns how often it
 /// was alive then.
-fn kill_often(workspace: &Workspace, arguments: &[&str], all_bytes: u64, times: u64, draw: &mut Draw) -> u64 {
+pub(crate) fn kill_often(
+    workspace: &Workspace,
+    arguments: &[&str],
+    all_bytes: u64,
+    times: u64,
+    draw: &mut Draw,
+) -> u64 {
     let mut hits = 0;
     for time in 0..times {
         let mut crawl = workspace.crawl(arguments).spawn().unwrap();

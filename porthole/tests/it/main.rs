@@ -15,6 +15,7 @@ mod guide;
 mod lab;
 mod languages;
 mod names;
+mod postgres;
 mod query;
 mod recording;
 mod requests;

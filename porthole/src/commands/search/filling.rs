@@ -1,6 +1,5 @@
 //! Brings the full-text index up to date with the crawl.
 
-use anyhow::Context;
 use porthole_page::Extractor;
 use porthole_store::{PageToIndex, TextIndex};
 use porthole_types::CanonicalUrl;
@@ -13,7 +12,7 @@ const BATCH: usize = 256;
 
 /// Adds all pages and links that are not in the index yet, from the archive.
 pub(crate) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
-    let mut index = workspace.text_index().context("cannot write the full-text index; try --no-update")?;
+    let mut index = workspace.text_index()?;
     let behind = index.state()?.behind;
     // Links first: the anchor texts of a page are then added once, together with it.
     while index.add_anchors()? >= TextIndex::LINKS {}

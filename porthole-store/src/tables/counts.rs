@@ -1,6 +1,6 @@
 //! The current counts, in a table of one row, so that readers need not count.
 
-use rusqlite::{Connection, Row};
+use crate::sql::{Connection, Row};
 
 use crate::{Result, StoreCounts};
 
@@ -26,12 +26,12 @@ pub(super) fn read(db: &Connection) -> Result<StoreCounts> {
             copies: count(11)?,
         })
     };
-    Ok(db.prepare_cached(sql)?.query_row([], counts)?)
+    db.prepare(sql)?.query_row((), counts)
 }
 
 /// Replaces the counts.
 pub(super) fn write(db: &Connection, counts: &StoreCounts) -> Result<()> {
-    let mut update = db.prepare_cached(
+    let mut update = db.prepare(
         "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
          evicted = ?7, rejected = ?8, parked = ?9, links = ?10, sites = ?11, copies = ?12",
     )?;
@@ -51,7 +51,7 @@ pub(super) fn write(db: &Connection, counts: &StoreCounts) -> Result<()> {
     ];
     let values = values.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
     if update.execute(values)? == 0 {
-        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])?;
+        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", ())?;
         update.execute(values)?;
     }
     Ok(())

@@ -1,40 +1,42 @@
 //! Writes beside a crawl: short transactions that alternate with those of the store.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::sql::{Connection, Optional, params};
 use porthole_types::{CanonicalUrl, Event, Timestamp, TopicRow};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::write::{insert_events, write_scores, write_settings};
-use super::{SqliteReader, SqliteStore, commands, kept, open, statistics, topics};
+use super::{DatabaseLocation, TableReader, TableStore, commands, kept, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
 use crate::{
     CommandAnswer, CommandRow, DistilledScores, DocumentRow, Error, KeptQuery, NodeRow, Result, StatRow,
     StoreReader, StoredModel, TopicChange, WorkspaceWriter,
 };
 
-/// A SQLite database, open for writes beside a crawl. It keeps nothing in memory, and blocks a crawl only for the
+/// A database, open for writes beside a crawl. It keeps nothing in memory, and blocks a crawl only for the
 /// duration of a write.
 #[derive(Debug)]
-pub struct SqliteWorkspaceWriter {
-    path: PathBuf,
+pub struct TableWriter {
+    location: DatabaseLocation,
     db: Connection,
 }
 
-impl SqliteWorkspaceWriter {
-    /// Opens an existing database, whether or not a crawl runs on it.
+impl TableWriter {
+    /// Opens an existing SQLite database, whether or not a crawl runs on it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref().to_owned();
-        let db = open::workspace_writer(&path)?;
-        Ok(SqliteWorkspaceWriter { path, db })
+        TableWriter::open_at(&path.as_ref().into())
+    }
+
+    /// Opens a database, whether or not a crawl runs on it.
+    pub fn open_at(location: &DatabaseLocation) -> Result<Self> {
+        Ok(TableWriter { location: location.clone(), db: location.workspace_writer()? })
     }
 }
 
 /// Access to the database, common to both writers.
 trait Tables: Send {
-    fn path(&self) -> &Path;
+    fn location(&self) -> &DatabaseLocation;
     fn db(&self) -> &Connection;
-    fn db_mut(&mut self) -> &mut Connection;
 
     /// Called after scores were written.
     fn scored(&mut self) -> Result<()> {
@@ -42,31 +44,23 @@ trait Tables: Send {
     }
 }
 
-impl Tables for SqliteWorkspaceWriter {
-    fn path(&self) -> &Path {
-        &self.path
+impl Tables for TableWriter {
+    fn location(&self) -> &DatabaseLocation {
+        &self.location
     }
 
     fn db(&self) -> &Connection {
         &self.db
-    }
-
-    fn db_mut(&mut self) -> &mut Connection {
-        &mut self.db
     }
 }
 
-impl Tables for SqliteStore {
-    fn path(&self) -> &Path {
-        &self.path
+impl Tables for TableStore {
+    fn location(&self) -> &DatabaseLocation {
+        &self.location
     }
 
     fn db(&self) -> &Connection {
         &self.db
-    }
-
-    fn db_mut(&mut self) -> &mut Connection {
-        &mut self.db
     }
 
     fn scored(&mut self) -> Result<()> {
@@ -76,7 +70,7 @@ impl Tables for SqliteStore {
 
 impl<T: Tables> WorkspaceWriter for T {
     fn set_scores(&mut self, scores: &DistilledScores<'_>) -> Result<()> {
-        write_scores(self.db_mut(), scores)?;
+        write_scores(self.db(), scores)?;
         self.scored()
     }
 
@@ -85,15 +79,15 @@ impl<T: Tables> WorkspaceWriter for T {
     }
 
     fn set_settings(&mut self, settings: &[(&str, &str)]) -> Result<()> {
-        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = self.db().write_transaction()?;
         write_settings(&tx, settings)?;
-        Ok(tx.commit()?)
+        tx.commit()
     }
 
     fn append(&mut self, events: &[Event]) -> Result<()> {
-        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = self.db().write_transaction()?;
         insert_events(&tx, events)?;
-        Ok(tx.commit()?)
+        tx.commit()
     }
 
     fn topics(&self) -> Result<Vec<TopicRow>> {
@@ -101,7 +95,7 @@ impl<T: Tables> WorkspaceWriter for T {
     }
 
     fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()> {
-        topics::change(self.db_mut(), change)
+        topics::change(self.db(), change)
     }
 
     fn set_model(&mut self, name: &str, model: &StoredModel) -> Result<()> {
@@ -109,35 +103,35 @@ impl<T: Tables> WorkspaceWriter for T {
     }
 
     fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()> {
-        statistics::write(self.db_mut(), nodes, stats)
+        statistics::write(self.db(), nodes, stats)
     }
 
     fn set_documents(&mut self, documents: &mut dyn Iterator<Item = DocumentRow>) -> Result<()> {
-        statistics::write_documents(self.db_mut(), documents)
+        statistics::write_documents(self.db(), documents)
     }
 
     fn add_feedback(&mut self, feedback: &[Feedback]) -> Result<()> {
-        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = self.db().write_transaction()?;
         let sql = "insert into feedback(oid, url, kind, useful, at) values (?1, ?2, ?3, ?4, ?5)";
-        let mut insert = tx.prepare_cached(sql)?;
+        let mut insert = tx.prepare(sql)?;
         for word in feedback {
             let oid = oid(word).map(|url| url.id().0.cast_signed());
-            insert.execute(params![oid, word.name, word.kind.name(), word.useful, word.at.0])?;
+            insert.send(params![oid, word.name, word.kind.name(), word.useful, word.at.0])?;
         }
         drop(insert);
-        Ok(tx.commit()?)
+        tx.commit()
     }
 
     fn set_disabled(&mut self, hosts: &[&str], disabled: bool) -> Result<()> {
-        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut update = tx.prepare_cached("update site set disabled = ?2 where host = ?1")?;
+        let tx = self.db().write_transaction()?;
+        let mut update = tx.prepare("update site set disabled = ?2 where host = ?1")?;
         for host in hosts {
             if update.execute(params![host, disabled])? == 0 {
                 return Err(Error::UnknownSite((*host).to_owned()));
             }
         }
         drop(update);
-        Ok(tx.commit()?)
+        tx.commit()
     }
 
     fn append_command(&mut self, what: &str, parameters: &str, at: Timestamp) -> Result<u64> {
@@ -161,14 +155,14 @@ impl<T: Tables> WorkspaceWriter for T {
     }
 
     fn reader(&self) -> Box<dyn StoreReader> {
-        Box::new(SqliteReader::at(self.path().to_owned()))
+        Box::new(TableReader::at(self.location().clone()))
     }
 }
 
 /// The value of a setting.
 pub(super) fn read_setting(db: &Connection, name: &str) -> Result<Option<String>> {
-    let mut read = db.prepare_cached("select value from setting where name = ?1")?;
-    Ok(read.query_row([name], |row| row.get(0)).optional()?)
+    let mut read = db.prepare("select value from setting where name = ?1")?;
+    read.query_row([name], |row| row.get(0)).optional()
 }
 
 /// The URL of the feedback; `None` for a site.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::sql::{Connection, Optional, Row, Transaction, Value, params};
 use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow, pack_terms, unpack_terms};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
@@ -12,8 +12,8 @@ use crate::topics::{
 use crate::{Error, Result};
 
 /// Writes a change in one transaction.
-pub(super) fn change(db: &mut Connection, change: &TopicChange<'_>) -> Result<()> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn change(db: &Connection, change: &TopicChange<'_>) -> Result<()> {
+    let tx = db.write_transaction()?;
     let before = read_topics(&tx)?;
     if let Some(topics) = change.topics {
         write_topics(&tx, &before, topics)?;
@@ -29,15 +29,15 @@ pub(super) fn change(db: &mut Connection, change: &TopicChange<'_>) -> Result<()
 }
 
 /// The topic tree, by id.
-pub(super) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
-    let mut read = db.prepare_cached("select kcid, pcid, name, mark from taxonomy order by kcid")?;
-    let mut rows = read.query([])?;
+pub(crate) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
+    let mut read = db.prepare("select kcid, pcid, name, mark from taxonomy order by kcid")?;
+    let mut rows = read.query(())?;
     let mut topics = Vec::new();
     while let Some(row) = rows.next()? {
         let mark: String = row.get(3)?;
         topics.push(TopicRow {
             id: TopicId(row.get(0)?),
-            parent: row.get::<_, Option<u16>>(1)?.map_or(TopicId::ROOT, TopicId),
+            parent: row.get::<Option<u16>>(1)?.map_or(TopicId::ROOT, TopicId),
             name: row.get(2)?,
             mark: Mark::of_name(&mark)
                 .ok_or_else(|| Error::Damaged(format!("taxonomy has the unknown mark {mark}")))?,
@@ -50,10 +50,11 @@ pub(super) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
 pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<Vec<StoredExample>> {
     let one = if topic.is_some() { "where kcid = ?1" } else { "" };
     let mut read = db.prepare(&format!("select {EXAMPLE} from example {one} order by id"))?;
-    let mut rows = read.query(rusqlite::params_from_iter(topic.map(|topic| topic.0)))?;
+    let mut rows =
+        read.query(&topic.map(|topic| Value::Integer(topic.0.into())).into_iter().collect::<Vec<_>>()[..])?;
     let mut examples = Vec::new();
     while let Some(row) = rows.next()? {
-        examples.push(example(row)?);
+        examples.push(example(&row)?);
     }
     Ok(examples)
 }
@@ -64,11 +65,11 @@ pub(super) fn visit_examples(
     visit: &mut dyn FnMut(&StoredExample, &TermCounts),
 ) -> Result<()> {
     let mut read = db.prepare(&format!("select {EXAMPLE}, terms from example order by id"))?;
-    let mut rows = read.query([])?;
+    let mut rows = read.query(())?;
     let mut terms = Vec::new();
     while let Some(row) = rows.next()? {
-        let example = example(row)?;
-        let packed = row.get_ref(8)?.as_blob().ok().and_then(|bytes| unpack_terms(bytes, &mut terms));
+        let example = example(&row)?;
+        let packed = row.blob(8)?.and_then(|bytes| unpack_terms(bytes, &mut terms));
         packed
             .ok_or_else(|| Error::Damaged(format!("the terms of example {} cannot be read", example.id)))?;
         visit(&example, &terms);
@@ -80,8 +81,7 @@ pub(super) fn visit_examples(
 pub(super) fn read_words(db: &Connection, terms: &[TermId]) -> Result<Vec<Option<String>>> {
     let mut read = db.prepare("select word from term where tid = ?1 order by stem")?;
     let mut word = |term: &TermId| -> Result<Option<String>> {
-        let words = read.query_map([term.0], |row| row.get::<_, String>(0))?;
-        let words = words.collect::<rusqlite::Result<Vec<_>>>()?;
+        let words = read.query_map([term.0], |row| row.get::<String>(0))?;
         Ok((!words.is_empty()).then(|| words.join("/")))
     };
     terms.iter().map(&mut word).collect()
@@ -92,7 +92,7 @@ pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
     let sql = "select tid, stem from term \
                where tid in (select tid from term group by tid having count(*) > 1) order by tid, stem";
     let mut read = db.prepare(sql)?;
-    let mut rows = read.query([])?;
+    let mut rows = read.query(())?;
     let mut collisions: Vec<Collision> = Vec::new();
     while let Some(row) = rows.next()? {
         let (term, stem) = (TermId(row.get(0)?), row.get(1)?);
@@ -107,13 +107,13 @@ pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
 /// A model by name.
 /// When a model was made.
 pub(super) fn read_model_time(db: &Connection, name: &str) -> Result<Option<Timestamp>> {
-    let mut read = db.prepare_cached("select made from model where name = ?1")?;
-    Ok(read.query_row([name], |row| row.get(0).map(Timestamp)).optional()?)
+    let mut read = db.prepare("select made from model where name = ?1")?;
+    read.query_row([name], |row| row.get(0).map(Timestamp)).optional()
 }
 
 pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<StoredModel>> {
     // In one transaction, so that it is not replaced between two of its parts.
-    let _together = db.unchecked_transaction()?;
+    let _together = db.read_transaction()?;
     let mut read = db.prepare("select bytes, made from model where name = ?1")?;
     let mut part = |name: &str| {
         let part = |row: &Row<'_>| Ok(StoredModel { bytes: row.get(0)?, made: Timestamp(row.get(1)?) });
@@ -137,24 +137,24 @@ fn part_name(name: &str, number: usize) -> String {
 
 /// Writes a model, replacing the one of the same name, in parts if it is large.
 pub(super) fn write_model(db: &Connection, name: &str, model: &StoredModel) -> Result<()> {
-    let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    let tx = db.write_transaction()?;
     // `$` sorts after `#`.
     tx.execute("delete from model where name = ?1 or name > ?1 || '#' and name < ?1 || '$'", [name])?;
-    let mut insert = tx.prepare_cached("insert into model(name, bytes, made) values (?1, ?2, ?3)")?;
+    let mut insert = tx.prepare("insert into model(name, bytes, made) values (?1, ?2, ?3)")?;
     let first = model.bytes.len().min(PART);
     insert.execute(params![name, &model.bytes[..first], model.made.0])?;
     for (number, part) in (1..).zip(model.bytes[first..].chunks(PART)) {
         insert.execute(params![part_name(name, number), part, model.made.0])?;
     }
     drop(insert);
-    Ok(tx.commit()?)
+    tx.commit()
 }
 
 /// The columns that [`example`] reads.
 const EXAMPLE: &str = "id, kcid, url, title, source, language, state, detail";
 
 fn example(row: &Row<'_>) -> Result<StoredExample> {
-    let (id, state) = (ExampleId(row.get::<_, i64>(0)?.cast_unsigned()), row.get::<_, String>(6)?);
+    let (id, state) = (ExampleId(row.get::<i64>(0)?.cast_unsigned()), row.get::<String>(6)?);
     Ok(StoredExample {
         id,
         topic: TopicId(row.get(1)?),
@@ -169,11 +169,11 @@ fn example(row: &Row<'_>) -> Result<StoredExample> {
 
 fn write_topics(tx: &Transaction<'_>, before: &[TopicRow], topics: &[TopicRow]) -> Result<()> {
     let kept = checked(topics)?;
-    let mut remove = tx.prepare_cached("delete from taxonomy where kcid = ?1")?;
+    let mut remove = tx.prepare("delete from taxonomy where kcid = ?1")?;
     for gone in before.iter().filter(|row| !kept.contains(&row.id)) {
         remove.execute([gone.id.0])?;
     }
-    let mut write = tx.prepare_cached(
+    let mut write = tx.prepare(
         "insert into taxonomy(kcid, pcid, name, mark) values (?1, ?2, ?3, ?4) \
          on conflict (kcid) do update set pcid = excluded.pcid, name = excluded.name, mark = excluded.mark",
     )?;
@@ -183,14 +183,14 @@ fn write_topics(tx: &Transaction<'_>, before: &[TopicRow], topics: &[TopicRow]) 
     }
     tx.execute(
         "with recursive paths(kcid, path) as (
-             select kcid, '' from taxonomy where pcid is null
+             select kcid, substr(name, 1, 0) from taxonomy where pcid is null
              union all
              select taxonomy.kcid, paths.path || '/' || taxonomy.name
              from taxonomy join paths on taxonomy.pcid = paths.kcid
          )
          update taxonomy set path = case paths.path when '' then '/' else paths.path end
          from paths where paths.kcid = taxonomy.kcid",
-        [],
+        (),
     )?;
     forget_statistics(tx, &families(before), &families(topics))
 }
@@ -229,9 +229,9 @@ fn forget_statistics(
 ) -> Result<()> {
     let parents: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     for parent in parents.into_iter().filter(|parent| before.get(parent) != after.get(parent)) {
-        tx.prepare_cached("delete from stat where pcid = ?1")?.execute([parent.0])?;
-        tx.prepare_cached("delete from blob where pcid = ?1")?.execute([parent.0])?;
-        tx.prepare_cached("update taxonomy set logprior = null, logdenom = null where pcid = ?1")?
+        tx.prepare("delete from stat where pcid = ?1")?.execute([parent.0])?;
+        tx.prepare("delete from blob where pcid = ?1")?.execute([parent.0])?;
+        tx.prepare("update taxonomy set logprior = null, logdenom = null where pcid = ?1")?
             .execute([parent.0])?;
     }
     Ok(())
@@ -242,20 +242,30 @@ fn change_examples(tx: &Transaction<'_>, changes: &[ExampleChange]) -> Result<()
         match *change {
             ExampleChange::Move(id, to) => {
                 known(tx, to)?;
-                let sql = "update or replace example set kcid = ?2 where id = ?1";
-                found(id, tx.prepare_cached(sql)?.execute(params![id.0.cast_signed(), to.0])?)?;
+                let id_of = id.0.cast_signed();
+                // It takes the place of one with its URL.
+                let same = "delete from example where kcid = ?2 and id <> ?1 \
+                            and url = (select url from example where id = ?1)";
+                tx.prepare(same)?.execute(params![id_of, to.0])?;
+                let sql = "update example set kcid = ?2 where id = ?1";
+                found(id, tx.prepare(sql)?.execute(params![id_of, to.0])?)?;
             }
             ExampleChange::Remove(id) => {
                 let sql = "delete from example where id = ?1";
-                found(id, tx.prepare_cached(sql)?.execute([id.0.cast_signed()])?)?;
+                found(id, tx.prepare(sql)?.execute([id.0.cast_signed()])?)?;
             }
             ExampleChange::MoveAll(from, to) => {
                 known(tx, to)?;
-                let sql = "update or replace example set kcid = ?2 where kcid = ?1";
-                tx.prepare_cached(sql)?.execute([from.0, to.0])?;
+                if from != to {
+                    let same = "delete from example where kcid = ?2 \
+                                and url in (select url from example where kcid = ?1)";
+                    tx.prepare(same)?.execute([from.0, to.0])?;
+                    let sql = "update example set kcid = ?2 where kcid = ?1";
+                    tx.prepare(sql)?.execute([from.0, to.0])?;
+                }
             }
             ExampleChange::RemoveAll(from) => {
-                tx.prepare_cached("delete from example where kcid = ?1")?.execute([from.0])?;
+                tx.prepare("delete from example where kcid = ?1")?.execute([from.0])?;
             }
         }
     }
@@ -268,12 +278,12 @@ fn found(id: ExampleId, rows: usize) -> Result<()> {
 
 /// Checks that a topic exists.
 fn known(tx: &Transaction<'_>, topic: TopicId) -> Result<()> {
-    let there = tx.prepare_cached("select 1 from taxonomy where kcid = ?1")?.exists([topic.0])?;
+    let there = tx.prepare("select 1 from taxonomy where kcid = ?1")?.exists([topic.0])?;
     if there { Ok(()) } else { Err(Error::UnknownTopic(topic)) }
 }
 
 fn insert_examples(tx: &Transaction<'_>, examples: &[NewExample]) -> Result<()> {
-    let mut insert = tx.prepare_cached(
+    let mut insert = tx.prepare(
         "insert into example(kcid, url, title, source, language, state, detail, terms) \
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
          on conflict (kcid, url) do update set title = excluded.title, source = excluded.source, \
@@ -298,7 +308,7 @@ fn insert_examples(tx: &Transaction<'_>, examples: &[NewExample]) -> Result<()> 
 
 /// Checks that no example loses its topic.
 fn refuse_lost_examples(tx: &Transaction<'_>, before: &[TopicRow]) -> Result<()> {
-    let mut count = tx.prepare_cached(
+    let mut count = tx.prepare(
         "select count(*) from example where kcid = ?1 and not exists (select 1 from taxonomy where kcid = ?1)",
     )?;
     for row in before {
@@ -328,15 +338,15 @@ fn path(topics: &[TopicRow], row: &TopicRow) -> String {
 }
 
 fn insert_terms(tx: &Transaction<'_>, terms: &[TermWord]) -> Result<()> {
-    let mut insert = tx.prepare_cached(
+    let mut insert = tx.prepare(
         "insert into term(tid, stem, word) values (?1, ?2, ?3) \
-         on conflict (tid, stem) do update set word = excluded.word where word <> excluded.word",
+         on conflict (tid, stem) do update set word = excluded.word where term.word <> excluded.word",
     )?;
     // Hashes are spread over the table; in ascending order every page is touched once.
     let mut sorted: Vec<_> = terms.iter().map(|term| (TermId::of(term.stem.as_bytes()), term)).collect();
     sorted.sort_by_key(|&(tid, _)| tid);
     for (tid, term) in sorted {
-        insert.execute(params![tid.0, term.stem, term.word])?;
+        insert.send(params![tid.0, term.stem, term.word])?;
     }
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
+use crate::sql::{Connection, Transaction, Value, params};
 use porthole_types::{Event, Failure, Outcome, SiteId};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::load::FrontierState;
 use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
-use super::{counts, graph, hosts, links, many, revisit, upkeep};
+use super::{counts, graph, hosts, links, revisit, upkeep};
 use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
 use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
@@ -37,7 +37,7 @@ pub(super) fn write(
     update_judgments(tx, plan)?;
     update_states(tx, &plan.moved, frontier)?;
     update_line(tx, &plan.lined_up, frontier)?;
-    let links = links::insert(tx, plan)?;
+    let links = links::insert(tx, plan, memory.links)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
     hosts::write_robots(tx, batch.robots)?;
@@ -50,17 +50,19 @@ pub(super) fn write(
 }
 
 /// Replaces the scores, and writes the changed neighbourhoods.
-pub(super) fn write_scores(db: &mut Connection, scores: &DistilledScores<'_>) -> Result<()> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn write_scores(db: &Connection, scores: &DistilledScores<'_>) -> Result<()> {
+    let tx = db.write_transaction()?;
     for (table, list) in [("hubs", scores.hubs), ("auth", scores.auth)] {
-        tx.execute(&format!("delete from {table}"), [])?;
+        tx.execute(&format!("delete from {table}"), ())?;
         // Ascending ids are appended to the table; any other order would touch pages all over it.
         let mut sorted: Vec<_> = list.iter().map(|&(oid, score)| (oid.0.cast_signed(), score)).collect();
         sorted.sort_unstable_by_key(|&(oid, _)| oid);
-        let mut insert = tx.prepare(&format!("insert into {table}(oid, score) values (?1, ?2)"))?;
-        for (oid, score) in sorted {
-            insert.execute(params![oid, score])?;
-        }
+        tx.append(
+            table,
+            ["oid", "score"],
+            None,
+            sorted.into_iter().map(|(oid, score)| [Value::Integer(oid), Value::Real(score)]),
+        )?;
     }
     graph::write_neighbourhoods(&tx, scores.neighbourhoods)?;
     tx.commit()?;
@@ -73,78 +75,89 @@ pub(super) fn switch_sites(
     hosts: &[(&str, bool)],
     sites: &mut SiteTable,
 ) -> Result<()> {
-    let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
-    let mut update = tx.prepare_cached("update site set disabled = ?2 where rowid = ?1")?;
+    let mut update = tx.prepare("update site set disabled = ?2 where rowid = ?1")?;
     for &(host, disabled) in hosts {
         let sid = SiteId::of(host);
         let (row, new) = sites.see(sid, 0);
         if new {
-            insert.execute(params![sid.0.cast_signed(), host])?;
-            counted("site", tx, sites.len())?;
+            append_sites(tx, &[(sid, host)], sites.len())?;
         }
-        update.execute(params![rowid(row), disabled])?;
+        update.send(params![rowid(row), disabled])?;
     }
     Ok(())
 }
 
 fn insert_sites(tx: &Transaction<'_>, plan: &WritePlan<'_>, expected: usize) -> Result<()> {
-    let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
-    for (sid, host) in &plan.new_sites {
-        insert.execute(params![sid.0.cast_signed(), host])?;
-    }
-    if plan.new_sites.is_empty() { Ok(()) } else { counted("site", tx, expected) }
+    if plan.new_sites.is_empty() { Ok(()) } else { append_sites(tx, &plan.new_sites, expected) }
+}
+
+/// Appends sites; there are `expected` with them.
+fn append_sites(tx: &Transaction<'_>, new: &[(SiteId, &str)], expected: usize) -> Result<()> {
+    let rows = new.iter().map(|&(sid, host)| {
+        [Value::Integer(sid.0.cast_signed()), Value::Text(host.into()), Value::Integer(0)]
+    });
+    tx.append("site", ["sid", "host", "serverload"], Some(first_of(new.len(), expected)), rows)?;
+    counted("site", tx, expected)
 }
 
 fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -> Result<()> {
-    let mut insert = tx.prepare_cached(
-        "insert into crawl(oid, url, sid, relevance, priority, numtries, state, depth) \
-         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
-    )?;
-    for row in rows {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let columns = ["oid", "url", "sid", "relevance", "priority", "numtries", "state", "depth"];
+    let values = rows.iter().map(|row| {
         // Later raises are in `estimate_log`, unless they do not matter there.
         let state = frontier.state(row.row);
         let belief = if state == RowState::Evicted { frontier.belief(row.row) } else { row.belief };
-        insert.execute(params![
-            row.oid.0.cast_signed(),
-            row.url.as_str(),
-            row.sid.0.cast_signed(),
-            belief.relevance,
-            belief.priority,
-            state as u8,
-            row.depth,
-        ])?;
-    }
-    if rows.is_empty() { Ok(()) } else { counted("crawl", tx, frontier.len()) }
+        [
+            Value::Integer(row.oid.0.cast_signed()),
+            Value::Text(row.url.as_str().into()),
+            Value::Integer(row.sid.0.cast_signed()),
+            Value::Real(belief.relevance),
+            Value::Real(belief.priority),
+            Value::Integer(0),
+            Value::Integer(state as i64),
+            Value::Integer(row.depth.into()),
+        ]
+    });
+    tx.append("crawl", columns, Some(first_of(rows.len(), frontier.len())), values)?;
+    counted("crawl", tx, frontier.len())
 }
 
-/// Checks that the table has assigned the row numbers that the memory expects.
+/// The number of the first of the last rows of a table.
+fn first_of(last: usize, all: usize) -> i64 {
+    i64::try_from(all - last).unwrap_or(i64::MAX) + 1
+}
+
+/// Checks that SQLite has assigned the row numbers that the memory expects.
 fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
-    let same = usize::try_from(tx.last_insert_rowid()) == Ok(expected);
+    let Some(db) = tx.sqlite() else { return Ok(()) };
+    let same = usize::try_from(db.last_insert_rowid()) == Ok(expected);
     same.then_some(()).ok_or_else(|| Error::Damaged(format!("another program has written to {table}")))
 }
 
 fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
-    many::insert(tx, "estimate_log", &["row", "relevance", "priority"], rows, |insert, place, &row| {
+    let values = rows.iter().map(|&row| {
         let belief = frontier.belief(row);
-        insert.raw_bind_parameter(place, rowid(row))?;
-        insert.raw_bind_parameter(place + 1, belief.relevance)?;
-        insert.raw_bind_parameter(place + 2, belief.priority)
-    })
+        [Value::Integer(rowid(row)), Value::Real(belief.relevance), Value::Real(belief.priority)]
+    });
+    tx.append("estimate_log", ["row", "relevance", "priority"], None, values)
 }
 
 /// Writes the results of fetches. Returns the change of the number of duplicates.
 fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<isize> {
-    let mut update = tx.prepare_cached(
+    let mut update = tx.prepare(
         "update crawl set relevance = ?2, kcid = coalesce(?3, kcid), priority = ?18, \
          numtries = numtries + 1, lastvisited = ?4, state = ?5, not_before = ?6, seq = ?7, status = ?8, \
          failure = ?9, detail = ?10, title = ?11, language = ?12, bytes = ?13, simhash = ?14, \
          segment = ?15, \"offset\" = ?16, length = ?17, terms = ?19, copy_of = ?20 where rowid = ?1",
     )?;
-    let mut append = tx.prepare_cached(
-        "insert into fetch(seq, row) values (?1, ?2) on conflict(seq) do update set row = row where row = excluded.row",
+    let mut append = tx.prepare(
+        "insert into \"fetch\"(seq, row) values (?1, ?2) \
+         on conflict(seq) do update set row = excluded.row where \"fetch\".row = excluded.row",
     )?;
     let mut add_terms =
-        tx.prepare_cached("insert into page_terms(seq, terms, etag, modified) values (?1, ?2, ?3, ?4)")?;
+        tx.prepare("insert into page_terms(seq, terms, etag, modified) values (?1, ?2, ?3, ?4)")?;
     let mut copies = 0;
     for visit in visits {
         let (row, page) = (visit.row, visit.result);
@@ -170,7 +183,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             let validators = page.validators.as_deref();
             let etag = validators.and_then(|validators| validators.etag.as_deref());
             let modified = validators.and_then(|validators| validators.modified.as_deref());
-            add_terms.execute(params![seq, page.terms, etag, modified])?;
+            add_terms.send(params![seq, page.terms, etag, modified])?;
         }
         copies += isize::from(page.copy_of.is_some());
         let (state, not_before) = verdict(page);
@@ -178,7 +191,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
         let belief = frontier.belief(row);
         let failure = failure(&page.outcome);
         let span = page.span;
-        update.execute(params![
+        update.send(params![
             rowid(row),
             judgment.map_or(belief.relevance, |judgment| probability(judgment.relevance)),
             judgment.map(|judgment| judgment.best.0),
@@ -209,49 +222,50 @@ fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let mut update = tx.prepare_cached(
-        "update crawl set segment = null, \"offset\" = null, length = null where rowid = ?1",
-    )?;
-    let mut forget = tx.prepare_cached(
+    let mut update =
+        tx.prepare("update crawl set segment = null, \"offset\" = null, length = null where rowid = ?1")?;
+    let mut forget = tx.prepare(
         "update page_terms set etag = null, modified = null where seq = (select terms from crawl where rowid = ?1)",
     )?;
     for &row in rows {
-        update.execute([rowid(row)])?;
-        forget.execute([rowid(row)])?;
+        update.send([rowid(row)])?;
+        forget.send([rowid(row)])?;
     }
     Ok(())
 }
 
 /// Writes new judgments of pages.
 fn update_judgments(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<()> {
-    let mut update = tx.prepare_cached("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
+    let mut update = tx.prepare("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
     for &(row, judgment) in &plan.judgments {
-        update.execute(params![rowid(row), probability(judgment.relevance), judgment.best.0])?;
+        update.send(params![rowid(row), probability(judgment.relevance), judgment.best.0])?;
     }
     Ok(())
 }
 
 /// Writes the states of queued and evicted rows, with their estimates.
 fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
-    let mut update = tx.prepare_cached(
+    let mut update = tx.prepare(
         "update crawl set relevance = coalesce(?2, relevance), priority = ?3, state = ?4, not_before = null \
          where rowid = ?1",
     )?;
     for &row in rows {
         let belief = frontier.belief(row);
         let relevance = estimate(frontier, row, belief);
-        update.execute(params![rowid(row), relevance, belief.priority, frontier.state(row) as u8])?;
+        update.send(params![rowid(row), relevance, belief.priority, frontier.state(row) as u8])?;
     }
     Ok(())
 }
 
 /// Writes the places in the line of rows that were evicted and came back.
 fn update_line(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
-    let mut write =
-        tx.prepare_cached("insert or replace into requeued(row, behind, serial) values (?1, ?2, ?3)")?;
+    let mut write = tx.prepare(
+        "insert into requeued(row, behind, serial) values (?1, ?2, ?3) \
+         on conflict(row) do update set behind = excluded.behind, serial = excluded.serial",
+    )?;
     for &row in rows {
         if let Some(place) = frontier.line_position(row) {
-            write.execute(params![rowid(row), rowid(place.after), place.serial])?;
+            write.send(params![rowid(row), rowid(place.after), place.serial])?;
         }
     }
     Ok(())
@@ -263,19 +277,19 @@ pub(super) fn estimate(frontier: &Frontier, row: u32, belief: Belief) -> Option<
 }
 
 fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {
-    let mut update = tx.prepare_cached("update site set serverload = ?2 where rowid = ?1")?;
+    let mut update = tx.prepare("update site set serverload = ?2 where rowid = ?1")?;
     for &(row, load) in loads {
-        update.execute(params![rowid(row), load])?;
+        update.send(params![rowid(row), load])?;
     }
     Ok(())
 }
 
 fn update_addresses(tx: &Transaction<'_>, addresses: &[(SiteId, IpAddr)], frontier: &Frontier) -> Result<()> {
     let mut update =
-        tx.prepare_cached("update site set address = ?2 where rowid = ?1 and address is not ?2")?;
+        tx.prepare("update site set address = ?2 where rowid = ?1 and address is distinct from ?2")?;
     for &(sid, address) in addresses {
         if let Some(row) = frontier.sites().find(sid) {
-            update.execute(params![rowid(row), address.to_string()])?;
+            update.send(params![rowid(row), address.to_string()])?;
         }
     }
     Ok(())
@@ -283,19 +297,19 @@ fn update_addresses(tx: &Transaction<'_>, addresses: &[(SiteId, IpAddr)], fronti
 
 /// Appends events.
 pub(super) fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()> {
-    let mut insert = tx.prepare_cached("insert into event(at, kind, detail) values (?1, ?2, ?3)")?;
+    let mut insert = tx.prepare("insert into event(at, kind, detail) values (?1, ?2, ?3)")?;
     for event in events {
-        insert.execute(params![event.at.0, event.kind, event.detail])?;
+        insert.send(params![event.at.0, event.kind, event.detail])?;
     }
     Ok(())
 }
 
 pub(super) fn write_settings(tx: &Transaction<'_>, settings: &[(&str, &str)]) -> Result<()> {
-    let mut write = tx.prepare_cached(
+    let mut write = tx.prepare(
         "insert into setting(name, value) values (?1, ?2) on conflict(name) do update set value = excluded.value",
     )?;
     for (name, value) in settings {
-        write.execute(params![name, value])?;
+        write.send(params![name, value])?;
     }
     Ok(())
 }

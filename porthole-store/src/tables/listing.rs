@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
+use crate::sql::{Connection, Optional, Row, params};
 use porthole_types::{Timestamp, TopicId, UrlId};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::lookup::Lookup;
 use crate::{ListedPage, PageListing, PageOrder, Result};
 
 /// Reads the list in one transaction. It looks at every fetched page once, in the order of the fetches.
-pub(super) fn pages(db: &mut Connection, wanted: &PageListing) -> Result<Vec<ListedPage>> {
-    let tx = db.transaction()?;
+pub(super) fn pages(db: &Connection, wanted: &PageListing) -> Result<Vec<ListedPage>> {
+    let tx = db.read_transaction()?;
     let mut conditions = String::new();
     if let Some(topics) = &wanted.topics {
         conditions += &format!(" and kcid in ({})", list(topics.iter().map(|topic| topic.0)));
@@ -37,7 +37,7 @@ pub(super) fn pages(db: &mut Connection, wanted: &PageListing) -> Result<Vec<Lis
     let mut rows = read.query(params![wanted.least, wanted.most, size(wanted.limit), size(wanted.offset)])?;
     let mut pages = Vec::new();
     while let Some(row) = rows.next()? {
-        pages.push(page(&tx, row)?);
+        pages.push(page(&tx, &row)?);
     }
     Ok(pages)
 }
@@ -46,37 +46,37 @@ fn page(db: &Connection, row: &Row<'_>) -> Result<ListedPage> {
     let (url, site, oid): (String, i64, i64) = (row.get(1)?, row.get(3)?, row.get(8)?);
     let score = |table: &str| {
         let sql = format!("select score from {table} where oid = ?1");
-        db.prepare_cached(&sql)?.query_row([oid], |row| row.get(0)).optional()
+        db.prepare(&sql)?.query_row([oid], |row| row.get(0)).optional()
     };
-    let mut host = db.prepare_cached("select host from site where sid = ?1")?;
+    let mut host = db.prepare("select host from site where sid = ?1")?;
     let host: Option<String> = host.query_row([site], |row| row.get(0)).optional()?;
-    let mut terms = db.prepare_cached("select terms from crawl where rowid = ?1")?;
-    let terms: Option<i64> = terms.query_row([row.get::<_, i64>(9)?], |row| row.get(0))?;
+    let mut terms = db.prepare("select terms from crawl where rowid = ?1")?;
+    let terms: Option<i64> = terms.query_row([row.get::<i64>(9)?], |row| row.get(0))?;
     let feedback = "select useful from feedback where url = ?1 and kind = 'page' order by id desc limit 1";
     let (title, language): (Option<String>, Option<String>) = (row.get(2)?, row.get(7)?);
     Ok(ListedPage {
-        seq: row.get::<_, i64>(0)?.cast_unsigned(),
+        seq: row.get::<i64>(0)?.cast_unsigned(),
         title: title.unwrap_or_default(),
         host: host.unwrap_or_default(),
         relevance: row.get(4)?,
         best: TopicId(row.get(5)?),
-        at: Timestamp(row.get::<_, Option<i64>>(6)?.unwrap_or(0)),
+        at: Timestamp(row.get::<Option<i64>>(6)?.unwrap_or(0)),
         language: language.unwrap_or_default(),
         hub: score("hubs")?,
         authority: score("auth")?,
         terms: terms.map(i64::cast_unsigned),
-        useful: db.prepare_cached(feedback)?.query_row([&url], |row| row.get(0)).optional()?,
+        useful: db.prepare(feedback)?.query_row([&url], |row| row.get(0)).optional()?,
         url,
     })
 }
 
 /// The links among some URLs, each once, as pairs of source and target.
-pub(super) fn links_among(db: &mut Connection, oids: &[UrlId]) -> Result<Vec<(UrlId, UrlId)>> {
-    let tx = db.transaction()?;
+pub(super) fn links_among(db: &Connection, oids: &[UrlId]) -> Result<Vec<(UrlId, UrlId)>> {
+    let tx = db.read_transaction()?;
     let wanted = oids.iter().map(|oid| oid.0.cast_signed());
     let mut read = tx.prepare(&format!("select rowid, oid from crawl where oid in ({})", list(wanted)))?;
-    let rows = read.query_map([], |row| Ok((row.get(0)?, UrlId(row.get::<_, i64>(1)?.cast_unsigned()))))?;
-    let rows: HashMap<i64, UrlId> = rows.collect::<rusqlite::Result<_>>()?;
+    let rows = read.query_map((), |row| Ok((row.get(0)?, UrlId(row.get::<i64>(1)?.cast_unsigned()))))?;
+    let rows: HashMap<i64, UrlId> = rows.into_iter().collect();
     let mut links = Lookup::new(&tx).links_among(&list(rows.keys()))?;
     links.sort_unstable();
     links.dedup();

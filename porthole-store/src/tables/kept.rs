@@ -1,14 +1,16 @@
 //! Kept queries.
 
+use crate::sql::{Connection, params};
 use porthole_types::Timestamp;
-use rusqlite::{Connection, params};
 
 use crate::{KeptQuery, Result};
 
 pub(super) fn keep(db: &Connection, query: &KeptQuery) -> Result<()> {
     let pairs = query.parameters.iter().map(|(name, value)| format!("{name}={value}"));
     db.execute(
-        "insert or replace into kept_query(name, question, parameters, topics, at) values (?1, ?2, ?3, ?4, ?5)",
+        "insert into kept_query(name, question, parameters, topics, at) values (?1, ?2, ?3, ?4, ?5) \
+         on conflict(name) do update set question = excluded.question, parameters = excluded.parameters, \
+         topics = excluded.topics, at = excluded.at",
         params![
             query.name,
             query.question,
@@ -26,8 +28,8 @@ pub(super) fn drop(db: &Connection, name: &str) -> Result<bool> {
 
 pub(super) fn read(db: &Connection) -> Result<Vec<KeptQuery>> {
     let mut read =
-        db.prepare_cached("select name, question, parameters, topics, at from kept_query order by name")?;
-    let found = read.query_map([], |row| {
+        db.prepare("select name, question, parameters, topics, at from kept_query order by name")?;
+    let found = read.query_map((), |row| {
         let (parameters, topics): (String, String) = (row.get(2)?, row.get(3)?);
         let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(KeptQuery {
@@ -38,5 +40,5 @@ pub(super) fn read(db: &Connection) -> Result<Vec<KeptQuery>> {
             at: Timestamp(row.get(4)?),
         })
     })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    Ok(found)
 }

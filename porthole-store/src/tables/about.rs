@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
+use crate::sql::{Connection, Optional, Row, params};
 use porthole_types::{CanonicalUrl, SegmentSpan, SiteId, Timestamp, TopicId};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::graph;
 use super::lookup::Lookup;
@@ -18,8 +18,8 @@ use crate::{Error, Result};
 const PARENTS: usize = 10;
 
 /// Reads in one transaction, for a consistent state.
-pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<About>> {
-    let tx = db.transaction()?;
+pub(super) fn read(db: &Connection, url: &CanonicalUrl) -> Result<Option<About>> {
+    let tx = db.read_transaction()?;
     let oid = url.id().0.cast_signed();
     let Some((rowid, mut about)) = read_row(&tx, url)? else { return Ok(None) };
     if about.state == UrlState::Queued && is_discovery(&tx)? {
@@ -59,13 +59,13 @@ pub(super) fn read_site(db: &Connection, host: &str) -> Result<Option<SiteFacts>
     let mut read = db.prepare("select sid, serverload, disabled from site where host = ?1")?;
     let site = read.query_row([host], |row| {
         Ok(SiteFacts {
-            sid: SiteId(row.get::<_, i64>(0)?.cast_unsigned()),
+            sid: SiteId(row.get::<i64>(0)?.cast_unsigned()),
             host: host.to_owned(),
-            serverload: row.get::<_, i64>(1)?.cast_unsigned(),
+            serverload: row.get::<i64>(1)?.cast_unsigned(),
             disabled: row.get(2)?,
         })
     });
-    Ok(site.optional()?)
+    site.optional()
 }
 
 /// The latest feedback on these names, or on all if none are given.
@@ -73,7 +73,7 @@ pub(super) fn read_feedback(db: &Connection, names: &[&str]) -> Result<Vec<Feedb
     let sql = "select url, kind, useful, at from feedback \
                where id in (select max(id) from feedback group by url, kind) order by id";
     let mut read = db.prepare(sql)?;
-    let mut rows = read.query([])?;
+    let mut rows = read.query(())?;
     let mut feedback = Vec::new();
     while let Some(row) = rows.next()? {
         let (name, kind): (String, String) = (row.get(0)?, row.get(1)?);
@@ -94,7 +94,7 @@ fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
     let state = state(row.get(1)?)?;
     // The archive keeps redirects, too, but they are no pages.
     let is_redirect = state == UrlState::Redirected;
-    let span = match (row.get(15)?, row.get::<_, Option<i64>>(16)?, row.get(17)?) {
+    let span = match (row.get(15)?, row.get::<Option<i64>>(16)?, row.get(17)?) {
         (Some(segment), Some(offset), Some(length)) if !is_redirect => {
             Some(SegmentSpan { segment, offset: offset.cast_unsigned(), length })
         }
@@ -106,15 +106,15 @@ fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
         relevance: row.get(2)?,
         priority: row.get(3)?,
         numtries: row.get(4)?,
-        last_visited: row.get::<_, Option<i64>>(5)?.map(Timestamp),
-        seq: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
-        best: row.get::<_, Option<u16>>(7)?.map(TopicId),
+        last_visited: row.get::<Option<i64>>(5)?.map(Timestamp),
+        seq: row.get::<Option<i64>>(6)?.map(i64::cast_unsigned),
+        best: row.get::<Option<u16>>(7)?.map(TopicId),
         status: row.get(8)?,
         failure: failure.map(|kind| (kind, detail.unwrap_or_default())),
-        not_before: row.get::<_, Option<i64>>(11)?.map(Timestamp),
-        title: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
-        language: row.get::<_, Option<String>>(13)?.unwrap_or_default(),
-        bytes: row.get::<_, Option<i64>>(14)?.map(i64::cast_unsigned),
+        not_before: row.get::<Option<i64>>(11)?.map(Timestamp),
+        title: row.get::<Option<String>>(12)?.unwrap_or_default(),
+        language: row.get::<Option<String>>(13)?.unwrap_or_default(),
+        bytes: row.get::<Option<i64>>(14)?.map(i64::cast_unsigned),
         span,
         site: SiteFacts { sid: url.site(), host: url.authority().to_owned(), serverload: 0, disabled: false },
         parents: Vec::new(),
@@ -197,7 +197,7 @@ fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<LinkingPage
             Ok(LinkingPage {
                 url: row.get(0)?,
                 relevance: row.get(1)?,
-                seq: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                seq: row.get::<Option<i64>>(2)?.map(i64::cast_unsigned),
                 discovered: Timestamp(discovered),
             })
         };

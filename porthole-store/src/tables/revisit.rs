@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::sql::{Optional, Transaction, params};
 use porthole_types::{Failure, Outcome};
-use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::plan::{Visit, WritePlan, is_unknown, verdict};
 use super::write::{failure, rowid};
@@ -16,10 +16,10 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()
         return Ok(());
     }
     make_index(tx)?;
-    let mut update = tx.prepare_cached("update crawl set state = 0, not_before = null where rowid = ?1")?;
+    let mut update = tx.prepare("update crawl set state = 0, not_before = null where rowid = ?1")?;
     for &(row, state) in rows {
         remember(tx, row, state)?;
-        update.execute([rowid(row)])?;
+        update.send([rowid(row)])?;
     }
     Ok(())
 }
@@ -27,19 +27,19 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()
 /// Stores the number of tries before a revisit, and whether the URL led to a page or redirect.
 pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Result<()> {
     // A page takes precedence over a redirect, and a success over a failure.
-    let mut insert = tx.prepare_cached(
+    let mut insert = tx.prepare(
         "insert into revisit(row, numtries, came, state) select rowid, numtries, ?2, ?3 from crawl where rowid = ?1 \
          on conflict(row) do update set numtries = excluded.numtries, state = excluded.state, \
          came = case when excluded.came = 1 or revisit.came = 0 then excluded.came else revisit.came end",
     )?;
     let came = if state.has_response() { state as u8 } else { 0 };
-    insert.execute(params![rowid(row), came, state as u8])?;
+    insert.send(params![rowid(row), came, state as u8])?;
     Ok(())
 }
 
 /// The state of a row before it was queued again, if that is known.
 pub(super) fn state_before(tx: &Transaction<'_>, row: u32) -> Result<Option<RowState>> {
-    let mut read = tx.prepare_cached("select state from revisit where row = ?1")?;
+    let mut read = tx.prepare("select state from revisit where row = ?1")?;
     let code: Option<Option<i64>> = read.query_row([rowid(row)], |row| row.get(0)).optional()?;
     Ok(code.flatten().and_then(RowState::from_code).filter(|state| state.is_done()))
 }
@@ -47,7 +47,7 @@ pub(super) fn state_before(tx: &Transaction<'_>, row: u32) -> Result<Option<RowS
 /// Writes the result of a revisit that brought no page. The data of the page stays; if the page has not changed, so do
 /// its status and the number of the fetch that brought it.
 pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier) -> Result<()> {
-    let mut update = tx.prepare_cached(
+    let mut update = tx.prepare(
         "update crawl set priority = ?2, numtries = numtries + 1, lastvisited = ?3, state = ?4, \
          not_before = ?5, seq = coalesce(?6, seq), status = coalesce(?7, status), failure = ?8, detail = ?9 where rowid = ?1",
     )?;
@@ -60,7 +60,7 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
         Outcome::Dead(_) | Outcome::Skipped(_) if is_unknown(visit.result) => None,
         _ => Some(visit.result.status),
     };
-    update.execute(params![
+    update.send(params![
         rowid(visit.row),
         frontier.belief(visit.row).priority,
         visit.result.at.0,
@@ -77,10 +77,10 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
 /// Deletes the terms of a page before a revisit is written. Returns whether it was a duplicate.
 pub(super) fn forget_page(tx: &Transaction<'_>, row: u32) -> Result<bool> {
     let mut delete =
-        tx.prepare_cached("delete from page_terms where seq = (select terms from crawl where rowid = ?1)")?;
-    delete.execute([rowid(row)])?;
-    let mut read = tx.prepare_cached("select copy_of is not null from crawl where rowid = ?1")?;
-    Ok(read.query_row([rowid(row)], |row| row.get(0))?)
+        tx.prepare("delete from page_terms where seq = (select terms from crawl where rowid = ?1)")?;
+    delete.send([rowid(row)])?;
+    let mut read = tx.prepare("select copy_of is not null from crawl where rowid = ?1")?;
+    read.query_row([rowid(row)], |row| row.get(0))
 }
 
 /// The known link targets of every revisited page of a plan, by row.
@@ -91,15 +91,15 @@ pub(super) fn known_links(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<
         return Ok(known);
     }
     make_index(tx)?;
-    let mut read = tx.prepare_cached("select dst - 1 from edge where src = ?1")?;
+    let mut read = tx.prepare("select dst - 1 from edge where src = ?1")?;
     for visit in again {
         let targets = read.query_map([rowid(visit.row)], |row| row.get(0))?;
-        known.insert(visit.row, targets.collect::<rusqlite::Result<_>>()?);
+        known.insert(visit.row, targets.into_iter().collect());
     }
     Ok(known)
 }
 
 /// Created on demand: a crawl without revisits does not pay for this index.
 fn make_index(tx: &Transaction<'_>) -> Result<()> {
-    Ok(tx.execute_batch("create index if not exists edge_revisit on edge(src)")?)
+    tx.execute_batch("create index if not exists edge_revisit on edge(src)")
 }

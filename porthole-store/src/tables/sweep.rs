@@ -1,6 +1,6 @@
 //! Moves estimates from `estimate_log` to `crawl`, one slice at a time.
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use crate::sql::{Connection, params};
 
 use super::load::FrontierState;
 use super::write::{estimate, rowid};
@@ -85,12 +85,12 @@ fn place(row: usize) -> (usize, u64) {
 }
 
 /// Sweeps everything if it is overdue.
-pub(super) fn sweep_if_overdue(db: &mut Connection, memory: &mut FrontierState) -> Result<()> {
+pub(super) fn sweep_if_overdue(db: &Connection, memory: &mut FrontierState) -> Result<()> {
     if memory.sweep.is_due(&memory.frontier, OVERDUE) { sweep(db, memory) } else { Ok(()) }
 }
 
 /// Does one slice of the current or due sweep. Returns whether there is more.
-pub(super) fn sweep_some(db: &mut Connection, memory: &mut FrontierState) -> Result<bool> {
+pub(super) fn sweep_some(db: &Connection, memory: &mut FrontierState) -> Result<bool> {
     let under_way = match memory.sweep.under_way {
         Some(under_way) => under_way,
         None if memory.sweep.is_due(&memory.frontier, 1) => begun(db)?,
@@ -105,35 +105,34 @@ pub(super) fn sweep_some(db: &mut Connection, memory: &mut FrontierState) -> Res
 }
 
 /// Updates all of `crawl`, in the order of its rows.
-pub(super) fn sweep(db: &mut Connection, memory: &mut FrontierState) -> Result<()> {
+pub(super) fn sweep(db: &Connection, memory: &mut FrontierState) -> Result<()> {
     let mut next = Some(0);
     while let Some(row) = next {
         next = write_some(db, memory, row)?;
     }
-    db.execute("delete from estimate_log", [])?;
+    db.execute("delete from estimate_log", ())?;
     memory.sweep = Sweep::default();
     Ok(())
 }
 
 fn begun(db: &Connection) -> Result<UnderWay> {
     let sql = "select coalesce(min(rowid), 1), coalesce(max(rowid), 0) from estimate_log";
-    Ok(db.query_row(sql, [], |row| Ok(UnderWay { row: 0, first: row.get(0)?, last: row.get(1)? }))?)
+    db.query_row(sql, (), |row| Ok(UnderWay { row: 0, first: row.get(0)?, last: row.get(1)? }))
 }
 
 /// Writes some of the marked rows from `from` on. Returns the row to continue with, if there is one.
-fn write_some(db: &mut Connection, memory: &mut FrontierState, from: usize) -> Result<Option<usize>> {
+fn write_some(db: &Connection, memory: &mut FrontierState, from: usize) -> Result<Option<usize>> {
     let rows = memory.sweep.marked(from, ROWS);
     let Some(last) = rows.last() else { return Ok(None) };
     let next = *last as usize + 1;
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut update = tx.prepare_cached(
-        "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
-    )?;
+    let tx = db.write_transaction()?;
+    let mut update =
+        tx.prepare("update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1")?;
     // The last estimate of a finished URL was written with its result.
     for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == RowState::Queued) {
         let belief = memory.frontier.belief(row);
         let relevance = estimate(&memory.frontier, row, belief);
-        update.execute(params![rowid(row), relevance, belief.priority])?;
+        update.send(params![rowid(row), relevance, belief.priority])?;
     }
     drop(update);
     tx.commit()?;

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
+use crate::sql::{Connection, Optional, params};
 use porthole_types::CanonicalUrl;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::about;
 use super::lookup::Lookup;
@@ -16,16 +16,15 @@ use crate::{LinkStory, Result, StoryPage};
 const LONGEST_PATH: usize = 50;
 
 /// Reads in one transaction, for a consistent state.
-pub(super) fn read(db: &mut Connection, url: &CanonicalUrl, limit: usize) -> Result<Option<LinkStory>> {
-    let tx = db.transaction()?;
+pub(super) fn read(db: &Connection, url: &CanonicalUrl, limit: usize) -> Result<Option<LinkStory>> {
+    let tx = db.read_transaction()?;
     let lookup = Lookup::new(&tx);
     let Some(row) = lookup.url(url.id().0.cast_signed())? else { return Ok(None) };
     let mut found = Vec::new();
     let (mut at, mut seen) = (row, HashSet::from([row]));
     while found.len() < LONGEST_PATH {
-        let depth: Option<i64> = tx
-            .prepare_cached("select depth from crawl where rowid = ?1")?
-            .query_row([at], |row| row.get(0))?;
+        let depth: Option<i64> =
+            tx.prepare("select depth from crawl where rowid = ?1")?.query_row([at], |row| row.get(0))?;
         // A start URL was not found by a link, even if there are links to it.
         let link = if depth == Some(0) { None } else { lookup.first_link_to(at)? };
         let link = link.filter(|(src, _)| seen.insert(*src));
@@ -44,7 +43,7 @@ pub(super) fn read(db: &mut Connection, url: &CanonicalUrl, limit: usize) -> Res
 
 fn page(db: &Connection, row: i64, anchor: String) -> Result<Option<StoryPage>> {
     let sql = "select url, title, relevance, state from crawl where rowid = ?1";
-    let found = db.prepare_cached(sql)?.query_row(params![row], |row| {
+    let found = db.prepare(sql)?.query_row(params![row], |row| {
         let title: Option<String> = row.get(1)?;
         Ok((row.get(0)?, title.unwrap_or_default(), row.get(2)?, row.get(3)?))
     });

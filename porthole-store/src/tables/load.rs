@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::sql::{Connection, Optional, Row, Rows};
 use porthole_types::{SiteId, Timestamp, UrlId};
-use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
@@ -81,11 +81,11 @@ fn bound(db: &Connection) -> Result<Option<usize>> {
 /// Reads the sites that are not in memory yet; they come after the others.
 pub(super) fn new_sites(db: &Connection, sites: &mut SiteTable) -> Result<()> {
     let sql = "select rowid, sid, serverload from site where rowid > ?1 order by rowid";
-    let mut statement = db.prepare_cached(sql)?;
+    let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([i64::try_from(sites.len()).unwrap_or(i64::MAX)])?;
     while let Some(row) = rows.next()? {
         in_sequence("site", row.get(0)?, sites.len())?;
-        let sid = site_id(row, 1)?;
+        let sid = site_id(&row, 1)?;
         if !sites.see(sid, row.get(2)?).1 {
             return Err(Error::Damaged(format!("site has {sid} twice")));
         }
@@ -95,21 +95,21 @@ pub(super) fn new_sites(db: &Connection, sites: &mut SiteTable) -> Result<()> {
 
 /// The rows of disabled sites. A small index makes this cheap.
 pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
-    let mut statement = db.prepare_cached("select rowid - 1 from site where disabled <> 0")?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let mut statement = db.prepare("select rowid - 1 from site where disabled <> 0")?;
+    let rows = statement.query_map((), |row| row.get(0))?;
+    Ok(rows.into_iter().collect())
 }
 
 /// Reads the columns that the frontier now needs, and rebuilds the queue.
 pub(super) fn fill(db: &Connection, frontier: &mut Frontier, missing: Needs) -> Result<()> {
     if missing.visits || missing.lastvisited {
         let mut statement = db.prepare("select numtries, lastvisited from crawl order by rowid")?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query(())?;
         let mut number = 0;
         while let Some(row) = rows.next()? {
             let facts = OptionalValues {
                 visits: row.get(0)?,
-                lastvisited: row.get::<_, Option<i64>>(1)?.map(Timestamp),
+                lastvisited: row.get::<Option<i64>>(1)?.map(Timestamp),
                 ..OptionalValues::default()
             };
             frontier.fill(number, facts);
@@ -134,9 +134,9 @@ pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     for (table, used, set) in tables {
         if used {
             let mut statement = db.prepare(&format!("select oid, score from {table}"))?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
-                if let Some(known) = frontier.find(UrlId(row.get::<_, i64>(0)?.cast_unsigned())) {
+                if let Some(known) = frontier.find(UrlId(row.get::<i64>(0)?.cast_unsigned())) {
                     set(frontier, known, row.get(1)?);
                 }
             }
@@ -148,7 +148,7 @@ pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
 /// Reads the places in the line of URLs that came back, before the rows are queued.
 fn line(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     let mut statement = db.prepare("select row, behind, serial from requeued")?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.stream(())?;
     while let Some(row) = rows.next()? {
         let number = |rowid: i64| {
             u32::try_from(rowid - 1)
@@ -162,18 +162,18 @@ fn line(db: &Connection, frontier: &mut Frontier) -> Result<()> {
 
 fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     let mut revisits = db.prepare("select row, numtries, came from revisit order by row")?;
-    let mut revisits = Revisits::new(revisits.query([])?)?;
+    let mut revisits = Revisits::new(revisits.query(())?)?;
     let sql = "select rowid, oid, sid, relevance, priority, numtries, lastvisited, state, not_before \
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.stream(())?;
     while let Some(row) = rows.next()? {
         // Rows are never deleted, so a rowid is a row number.
         in_sequence("crawl", row.get(0)?, frontier.len())?;
         if frontier.len() == Frontier::CAPACITY {
             return Err(Error::Full);
         }
-        let restored = restored(row, frontier.sites(), revisits.at(row.get(0)?)?)?;
+        let restored = restored(&row, frontier.sites(), revisits.at(row.get(0)?)?)?;
         if !frontier.restore(restored) {
             return Err(Error::Damaged(format!("crawl has the URL {} twice", restored.oid)));
         }
@@ -193,15 +193,15 @@ fn restored(row: &Row<'_>, sites: &SiteTable, revisit: Option<RevisitRow>) -> Re
             .with_response(before.came || state.has_response()),
     };
     Ok(Restored {
-        oid: UrlId(row.get::<_, i64>(1)?.cast_unsigned()),
+        oid: UrlId(row.get::<i64>(1)?.cast_unsigned()),
         belief: Belief::new(row.get(3)?, row.get(4)?),
         tries,
         state,
-        not_before: row.get::<_, Option<i64>>(8)?.map(Timestamp),
+        not_before: row.get::<Option<i64>>(8)?.map(Timestamp),
         facts: OptionalValues {
             site: site(sites, site_id(row, 2)?)?,
             visits,
-            lastvisited: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+            lastvisited: row.get::<Option<i64>>(6)?.map(Timestamp),
         },
     })
 }
@@ -216,12 +216,12 @@ struct RevisitRow {
 
 /// The table `revisit`, read in step with `crawl`.
 struct Revisits<'a> {
-    rows: rusqlite::Rows<'a>,
+    rows: Rows<'a>,
     next: Option<RevisitRow>,
 }
 
 impl<'a> Revisits<'a> {
-    fn new(rows: rusqlite::Rows<'a>) -> Result<Self> {
+    fn new(rows: Rows<'a>) -> Result<Self> {
         let mut revisits = Revisits { rows, next: None };
         revisits.advance()?;
         Ok(revisits)
@@ -240,7 +240,7 @@ impl<'a> Revisits<'a> {
         self.next = match self.rows.next()? {
             None => None,
             Some(row) => {
-                Some(RevisitRow { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<_, i64>(2)? != 0 })
+                Some(RevisitRow { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<i64>(2)? != 0 })
             }
         };
         Ok(())
@@ -250,7 +250,7 @@ impl<'a> Revisits<'a> {
 /// Applies the estimates since the last sweep, oldest first. Returns what is left to sweep.
 fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     let mut statement = db.prepare("select row, relevance, priority from estimate_log order by rowid")?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.stream(())?;
     let mut sweep = Sweep::default();
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
@@ -265,13 +265,13 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
 
 /// Links are only appended, so the number of the last row is their count.
 fn links(db: &Connection) -> Result<usize> {
-    let last: Option<i64> = db.query_row("select max(rowid) from edge", [], |row| row.get(0))?;
+    let last: Option<i64> = db.query_row("select max(rowid) from edge", (), |row| row.get(0))?;
     Ok(usize::try_from(last.unwrap_or(0)).unwrap_or(0))
 }
 
 /// Duplicates are counted with every commit; a new database has none.
 fn copies(db: &Connection) -> Result<usize> {
-    let count: Option<i64> = db.query_row("select copies from counts", [], |row| row.get(0)).optional()?;
+    let count: Option<i64> = db.query_row("select copies from counts", (), |row| row.get(0)).optional()?;
     Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
 }
 
@@ -280,7 +280,7 @@ fn site(sites: &SiteTable, sid: SiteId) -> Result<u32> {
 }
 
 fn site_id(row: &Row<'_>, column: usize) -> Result<SiteId> {
-    Ok(SiteId(row.get::<_, i64>(column)?.cast_unsigned()))
+    Ok(SiteId(row.get::<i64>(column)?.cast_unsigned()))
 }
 
 fn in_sequence(table: &str, rowid: i64, before: usize) -> Result<()> {

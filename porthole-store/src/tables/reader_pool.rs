@@ -1,14 +1,12 @@
 //! Read-only connections of one database, kept for the next question. Opening one means to read the schema again,
 //! which takes longer than most questions.
 
-use std::ops::{Deref, DerefMut};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Connection;
-
-use super::open;
+use super::location::DatabaseLocation;
 use crate::Result;
+use crate::sql::Connection;
 
 /// Idle connections that are kept.
 const MAX_IDLE: usize = 4;
@@ -16,23 +14,23 @@ const MAX_IDLE: usize = 4;
 /// Shared by all clones of a reader.
 #[derive(Clone, Debug)]
 pub(super) struct ReaderPool {
-    path: PathBuf,
+    location: DatabaseLocation,
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
 impl ReaderPool {
-    pub(super) fn new(path: PathBuf) -> Self {
-        ReaderPool { path, idle: Arc::default() }
+    pub(super) fn new(location: DatabaseLocation) -> Self {
+        ReaderPool { location, idle: Arc::default() }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn location(&self) -> &DatabaseLocation {
+        &self.location
     }
 
     /// An idle connection, or a new one.
     pub(super) fn get(&self) -> Result<PooledReader> {
         let idle = self.lock().pop();
-        let db = idle.map_or_else(|| open::reader(&self.path), Ok)?;
+        let db = idle.map_or_else(|| self.location.reader(), Ok)?;
         Ok(PooledReader { db: Some(db), pool: self.clone() })
     }
 
@@ -63,17 +61,11 @@ impl Deref for PooledReader {
     }
 }
 
-impl DerefMut for PooledReader {
-    fn deref_mut(&mut self) -> &mut Connection {
-        self.db.as_mut().expect("a connection until it is dropped")
-    }
-}
-
 impl Drop for PooledReader {
     fn drop(&mut self) {
         let mut idle = self.pool.lock();
         // One in the middle of a transaction would keep the log from being written back.
-        idle.extend(self.db.take().filter(Connection::is_autocommit));
+        idle.extend(self.db.take().filter(Connection::is_idle));
         idle.truncate(MAX_IDLE);
     }
 }
@@ -81,18 +73,18 @@ impl Drop for PooledReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SqliteStore;
+    use crate::TableStore;
 
     #[test]
     fn connections_are_used_again_and_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("porthole.db");
-        drop(SqliteStore::open(&path).unwrap());
-        let pool = ReaderPool::new(path);
+        drop(TableStore::open(&path).unwrap());
+        let pool = ReaderPool::new(DatabaseLocation::File(path));
         for _ in 0..3 {
             let several: Vec<PooledReader> = (0..MAX_IDLE + 2).map(|_| pool.get().unwrap()).collect();
-            assert!(several[0].execute("delete from setting", []).is_err());
-            assert!(several[0].execute("create temp table t (a)", []).is_err());
+            assert!(several[0].execute("delete from setting", ()).is_err());
+            assert!(several[0].execute("create temp table t (a)", ()).is_err());
             drop(several);
             assert_eq!(pool.lock().len(), MAX_IDLE);
         }

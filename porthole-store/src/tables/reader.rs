@@ -3,17 +3,17 @@
 //! follow.
 
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::sql::{Connection, Row, params};
 use porthole_types::{
     CanonicalUrl, ChangeHistory, Event, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId,
 };
-use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, across, commands, counts, graph, hosts, kept, link_story, listing, lookup, open, points, rows,
-    sandbox, search, text_index, topics, tried, upkeep, workspace_writer,
+    DatabaseLocation, about, commands, counts, graph, hosts, kept, link_story, listing, points, rows, topics,
+    tried, upkeep, workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
@@ -21,13 +21,13 @@ use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
     Collision, CommandRow, Error, FetchPoint, FetchedUrl, GraphEdge, KeptQuery, KnownUrl, LinkGraph,
     LinkStory, ListedPage, NeighbourEvidence, PageFilter, PageListing, QueryAnswer, QueryLimits, Result,
-    RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader, StoredExample, StoredHost, StoredLink,
-    StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
+    RowTable, SiteAddress, SkippedUrl, SqlValue, StoreCounts, StoreReader, StoredExample, StoredHost,
+    StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl, postgres, sqlite,
 };
 
-/// A handle for reading a SQLite store. Its clones share a few read-only connections.
+/// A handle for reading the tables of a crawl. Its clones share a few read-only connections.
 #[derive(Clone, Debug)]
-pub struct SqliteReader {
+pub struct TableReader {
     pool: ReaderPool,
     /// Receives messages about long operations.
     tell: fn(&str),
@@ -35,97 +35,144 @@ pub struct SqliteReader {
     large: i64,
 }
 
-impl SqliteReader {
-    /// Opens a database that another process may write to.
+impl TableReader {
+    /// Opens a SQLite database that another process may write to.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let reader = SqliteReader::at(path.as_ref().to_owned());
+        TableReader::open_at(&path.as_ref().into())
+    }
+
+    /// Opens a database that another process may write to.
+    pub fn open_at(location: &DatabaseLocation) -> Result<Self> {
+        let reader = TableReader::at(location.clone());
         reader.pool.get()?;
         Ok(reader)
     }
 
-    pub(super) fn at(path: PathBuf) -> Self {
-        SqliteReader { pool: ReaderPool::new(path), tell: |_| {}, large: lookup::LARGE }
+    pub(super) fn at(location: DatabaseLocation) -> Self {
+        TableReader { pool: ReaderPool::new(location), tell: |_| {}, large: sqlite::LARGE }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        self.pool.path()
+    /// The file, for what there is only with SQLite.
+    pub(crate) fn file(&self, what: &'static str) -> Result<&Path> {
+        self.pool.location().file(what)
     }
 
     /// Sets a function that receives a message when an operation takes long.
     pub fn telling(self, tell: fn(&str)) -> Self {
-        SqliteReader { tell, ..self }
+        TableReader { tell, ..self }
     }
 
     /// Sets the number of rows from which tables are indexed for lookups of single URLs, in a database beside the
-    /// crawl's. The default is 20 million.
+    /// crawl's. The default is 20 million. Only with SQLite.
     pub fn indexing_from(self, rows: u32) -> Self {
-        SqliteReader { large: rows.into(), ..self }
+        TableReader { large: rows.into(), ..self }
     }
 
     /// Runs one SQL statement that only reads on several databases at once, given with their names: tables and views are
-    /// those of all of them, with the name in a column `workspace`; those of one are `NAME.TABLE`.
+    /// those of all of them, with the name in a column `workspace`; those of one are `NAME.TABLE`. Only with SQLite.
     pub fn sql_across(
-        databases: &[(String, SqliteReader)],
+        databases: &[(String, TableReader)],
         sql: &str,
         limits: &QueryLimits,
     ) -> Result<QueryAnswer> {
-        let paths: Vec<(&str, &Path)> =
-            databases.iter().map(|(name, reader)| (name.as_str(), reader.path())).collect();
-        sandbox::answer(across::open(&paths)?, sql, &[], limits)
+        let path = |(name, reader): &'_ (String, TableReader)| {
+            Ok((name.clone(), reader.file("SQL across several workspaces")?.to_owned()))
+        };
+        let paths = databases.iter().map(path).collect::<Result<Vec<_>>>()?;
+        let paths: Vec<(&str, &Path)> = paths.iter().map(|(name, path)| (name.as_str(), &**path)).collect();
+        sqlite::answer(sqlite::open_across(&paths)?, sql, &[], limits)
     }
 
-    /// Searches the full-text index; `None` if there is none yet.
+    /// Searches the full-text index; `None` if there is none yet. Only with SQLite.
     pub fn search(&self, request: &SearchRequest) -> Result<Option<SearchAnswer>> {
-        self.with_text_index(|db| search::answer(db, request))
+        self.with_text_index(|db| sqlite::search(db, request))
     }
 
-    /// How far the full-text index is; `None` if there is none yet.
+    /// How far the full-text index is; `None` if there is none yet. Only with SQLite.
     pub fn index_state(&self) -> Result<Option<IndexState>> {
-        self.with_text_index(|db| text_index::state(db, db, "readers."))
+        self.with_text_index(|db| sqlite::index_state(db, db, "readers."))
     }
 
-    /// A connection for queries, with the full-text index if there is one.
-    fn for_queries(&self) -> Result<Connection> {
-        let db = open::reader(self.path())?;
-        lookup::attach_existing(&db, self.path());
-        Ok(db)
+    /// Size of the database in bytes, with its log.
+    pub fn database_bytes(&self) -> Result<u64> {
+        match self.pool.location() {
+            DatabaseLocation::File(path) => {
+                let size = |end: &str| {
+                    let mut name = path.clone().into_os_string();
+                    name.push(end);
+                    std::fs::metadata(name).map_or(0, |file| file.len())
+                };
+                Ok(size("") + size("-wal"))
+            }
+            DatabaseLocation::Postgres(_) => {
+                let sql = "select pg_database_size(current_database())";
+                Ok(self.pool.get()?.query_row(sql, (), |row| row.get::<i64>(0))?.cast_unsigned())
+            }
+        }
+    }
+
+    /// Answers a named query, given with its values, or SQL of a user.
+    fn answer(
+        &self,
+        named: Option<(&NamedQuery, &[(String, SqlValue)])>,
+        sql: &str,
+        limits: &QueryLimits,
+    ) -> Result<QueryAnswer> {
+        match self.pool.location() {
+            DatabaseLocation::File(path) => {
+                let db = sqlite::reader(path)?;
+                sqlite::attach_existing(&db, path);
+                sqlite::answer(db, sql, named.map_or(&[], |(_, values)| values), limits)
+            }
+            DatabaseLocation::Postgres(_) => {
+                let db = self.pool.get()?;
+                match named {
+                    Some((query, values)) => postgres::answer_named(&db, query.sql, values, limits),
+                    None => postgres::answer(&db, sql, limits),
+                }
+            }
+        }
     }
 
     /// Asks a connection with the full-text index; `None` if there is no index.
-    fn with_text_index<T>(&self, ask: impl FnOnce(&Connection) -> Result<T>) -> Result<Option<T>> {
+    fn with_text_index<T>(&self, ask: impl FnOnce(&rusqlite::Connection) -> Result<T>) -> Result<Option<T>> {
+        let path = self.file("full-text search")?;
         // An idle connection knows the schema already.
-        let db = self.pool.get()?;
-        if !lookup::attach_existing(&db, self.path()) {
+        let pooled = self.pool.get()?;
+        let Some(db) = pooled.sqlite() else { return Ok(None) };
+        if !sqlite::attach_existing(db, path) {
             return Ok(None);
         }
         let sql = "select 1 from readers.sqlite_schema where name = 'page_text'";
         let answer = match db.prepare(sql)?.exists([])? {
-            true => ask(&db).map(Some),
+            true => ask(db).map(Some),
             false => Ok(None),
         };
         db.flush_prepared_statement_cache();
         if db.execute("detach database readers", []).is_err() {
-            db.discard();
+            pooled.discard();
         }
         answer
     }
 
     /// A connection with the indexes on large tables.
     fn with_indexes(&self) -> Result<Connection> {
-        let db = open::reader(self.path())?;
-        lookup::attach(&db, self.path(), self.large, self.tell)?;
+        let db = self.pool.location().reader()?;
+        if let (Some(sqlite), DatabaseLocation::File(path)) = (db.sqlite(), self.pool.location()) {
+            sqlite::attach(sqlite, path, self.large, self.tell)?;
+        }
         Ok(db)
     }
 }
 
-fn event(row: &rusqlite::Row<'_>) -> rusqlite::Result<(u64, Event)> {
+fn event(row: &Row<'_>) -> Result<(u64, Event)> {
     let event = Event { at: Timestamp(row.get(1)?), kind: row.get(2)?, detail: row.get(3)? };
-    Ok((row.get::<_, i64>(0)?.cast_unsigned(), event))
+    Ok((row.get::<i64>(0)?.cast_unsigned(), event))
 }
 
-impl StoreReader for SqliteReader {
+impl StoreReader for TableReader {
     fn graph_after(&self, known: Vec<GraphEdge>) -> Result<LinkGraph> {
-        graph::read(&mut *self.pool.get()?, known)
+        graph::read(&*self.pool.get()?, known)
     }
 
     fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>> {
@@ -142,28 +189,32 @@ impl StoreReader for SqliteReader {
             db.prepare("select id, at, kind, detail from event where id > ?1 order by id limit ?2")?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let events = read.query_map(params![i64::try_from(after).unwrap_or(i64::MAX), limit], event)?;
-        Ok(events.collect::<rusqlite::Result<_>>()?)
+        Ok(events)
     }
 
     fn last_events(&self, kinds: &[&str], limit: usize) -> Result<Vec<(u64, Event)>> {
         let db = self.pool.get()?;
-        let mut read = db.prepare("select id, at, kind, detail from event order by id desc")?;
-        let rows = read.query_map([], event)?;
-        let is_wanted = |row: &rusqlite::Result<(u64, Event)>| {
-            row.as_ref().map_or(true, |(_, event)| kinds.contains(&event.kind.as_str()))
-        };
-        Ok(rows.filter(is_wanted).take(limit).collect::<rusqlite::Result<_>>()?)
+        let mut read =
+            db.prepare("select id, at, kind, detail from event where kind = ?1 order by id desc limit ?2")?;
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut last = Vec::new();
+        for kind in kinds {
+            last.extend(read.query_map(params![*kind, most], event)?);
+        }
+        last.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
+        last.dedup_by_key(|(id, _)| *id);
+        last.truncate(limit);
+        Ok(last)
     }
 
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
-        let db = self.for_queries()?;
-        let values = queries::values(query, parameters, || topics::read_topics(&db))?;
-        sandbox::answer(db, query.sql, &values, limits)
+        let values = queries::values(query, parameters, || self.topics())?;
+        self.answer(Some((query, &values)), query.sql, limits)
     }
 
     fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
-        sandbox::answer(self.for_queries()?, sql, &[], limits)
+        self.answer(None, sql, limits)
     }
 
     fn queries(&self) -> &'static [NamedQuery] {
@@ -215,12 +266,12 @@ impl StoreReader for SqliteReader {
     }
 
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>> {
-        about::read(&mut self.with_indexes()?, url)
+        about::read(&self.with_indexes()?, url)
     }
 
     fn about_briefly(&self, url: &CanonicalUrl) -> Result<Option<About>> {
-        let mut db = self.with_indexes()?;
-        let tx = db.transaction()?;
+        let db = self.with_indexes()?;
+        let tx = db.read_transaction()?;
         Ok(about::read_row(&tx, url)?.map(|(_, about)| about))
     }
 
@@ -261,7 +312,7 @@ impl StoreReader for SqliteReader {
     }
 
     fn link_story(&self, url: &CanonicalUrl, limit: usize) -> Result<Option<LinkStory>> {
-        link_story::read(&mut self.with_indexes()?, url, limit)
+        link_story::read(&self.with_indexes()?, url, limit)
     }
 
     fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
@@ -293,11 +344,11 @@ impl StoreReader for SqliteReader {
     }
 
     fn list_pages(&self, wanted: &PageListing) -> Result<Vec<ListedPage>> {
-        listing::pages(&mut *self.pool.get()?, wanted)
+        listing::pages(&*self.pool.get()?, wanted)
     }
 
     fn links_among(&self, oids: &[UrlId]) -> Result<Vec<(UrlId, UrlId)>> {
-        listing::links_among(&mut self.with_indexes()?, oids)
+        listing::links_among(&self.with_indexes()?, oids)
     }
 
     fn sites_below(&self, host: &str) -> Result<Vec<SiteId>> {
@@ -305,11 +356,17 @@ impl StoreReader for SqliteReader {
     }
 
     fn is_crawled(&self) -> Result<bool> {
-        open::is_locked(self.path())
+        match self.pool.location() {
+            DatabaseLocation::File(path) => sqlite::is_locked(path),
+            DatabaseLocation::Postgres(_) => postgres::is_crawled(&*self.pool.get()?),
+        }
     }
 
     fn sync(&self) -> Result<()> {
-        open::sync_log(self.path())
+        match self.pool.location() {
+            DatabaseLocation::File(path) => sqlite::sync_log(path),
+            DatabaseLocation::Postgres(_) => postgres::sync(&*self.pool.get()?),
+        }
     }
 
     fn try_clone(&self) -> Box<dyn StoreReader> {

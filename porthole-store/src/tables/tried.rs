@@ -1,50 +1,50 @@
 //! Tried URLs, in the order of the fetches.
 
+use crate::sql::{Connection, Optional, Row, params};
 use porthole_types::{Judgment, SegmentSpan, TermId, Timestamp, TopicId, UrlId, unpack_terms};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::frontier::RowState;
 use crate::{Error, Result, TriedUrl};
 
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
     let mut read = db.prepare(
-        "select oid, url, fetch.seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
+        "select oid, url, \"fetch\".seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
          length, state, terms, copy_of \
-         from fetch cross join crawl \
-         where fetch.seq > ?1 and crawl.rowid = fetch.row and crawl.seq = fetch.seq \
-         order by fetch.seq limit ?2",
+         from \"fetch\" cross join crawl \
+         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and crawl.seq = \"fetch\".seq \
+         order by \"fetch\".seq limit ?2",
     )?;
     let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = read.query_map(params![after, limit], tried)?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    Ok(found)
 }
 
-fn tried(row: &Row<'_>) -> rusqlite::Result<TriedUrl> {
+fn tried(row: &Row<'_>) -> Result<TriedUrl> {
     let relevance = row.get(5)?;
-    let judgment = row.get::<_, Option<u16>>(6)?.map(|best| Judgment { relevance, best: TopicId(best) });
+    let judgment = row.get::<Option<u16>>(6)?.map(|best| Judgment { relevance, best: TopicId(best) });
     let state = RowState::from_code(row.get(12)?);
     // The archive keeps redirects, too, but they are no pages.
     let is_redirect = state == Some(RowState::Redirected);
-    let span = match (row.get(9)?, row.get::<_, Option<i64>>(10)?, row.get(11)?) {
+    let span = match (row.get(9)?, row.get::<Option<i64>>(10)?, row.get(11)?) {
         (Some(segment), Some(offset), Some(length)) if !is_redirect => {
             Some(SegmentSpan { segment, offset: offset.cast_unsigned(), length })
         }
         _ => None,
     };
     Ok(TriedUrl {
-        oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
+        oid: UrlId(row.get::<i64>(0)?.cast_unsigned()),
         url: row.get(1)?,
-        seq: row.get::<_, i64>(2)?.cast_unsigned(),
-        at: Timestamp(row.get::<_, Option<i64>>(3)?.unwrap_or(0)),
+        seq: row.get::<i64>(2)?.cast_unsigned(),
+        at: Timestamp(row.get::<Option<i64>>(3)?.unwrap_or(0)),
         depth: row.get(4)?,
         judgment,
-        simhash: row.get::<_, Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
+        simhash: row.get::<Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
         is_done: state.is_some_and(RowState::is_done),
         failure: row.get(8)?,
         span,
-        terms: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),
-        copy_of: row.get::<_, Option<i64>>(14)?.map(|original| UrlId(original.cast_unsigned())),
+        terms: row.get::<Option<i64>>(13)?.map(i64::cast_unsigned),
+        copy_of: row.get::<Option<i64>>(14)?.map(|original| UrlId(original.cast_unsigned())),
     })
 }
 
@@ -53,7 +53,7 @@ pub(super) fn page_terms(db: &Connection, numbers: &[u64]) -> Result<Vec<Vec<(Te
     let mut read = db.prepare("select terms from page_terms where seq = ?1")?;
     let terms = |number: &u64| -> Result<Vec<(TermId, u32)>> {
         let mut terms = Vec::new();
-        let packed = |row: &Row<'_>| Ok(unpack_terms(row.get_ref(0)?.as_blob()?, &mut terms));
+        let packed = |row: &Row<'_>| Ok(row.blob(0)?.and_then(|packed| unpack_terms(packed, &mut terms)));
         match read.query_row([number.cast_signed()], packed).optional()? {
             Some(None) => Err(Error::Damaged(format!("the terms of fetch {number} cannot be read"))),
             Some(Some(())) | None => Ok(terms),
