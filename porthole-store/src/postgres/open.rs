@@ -73,8 +73,15 @@ fn version(db: &Connection, url: &str) -> Result<Option<i64>> {
     let found: Option<String> = setting(db, VERSION_SETTING)?;
     match found.and_then(|found| found.parse().ok()) {
         None => Err(Error::Foreign(path(url))),
+        Some(VERSION) => Ok(Some(VERSION)),
         Some(found) if found > VERSION => Err(Error::Newer { path: path(url), found, known: VERSION }),
-        Some(found) => Ok(Some(found)),
+        Some(found) => Err(Error::Connect {
+            database: shown(url),
+            reason: format!(
+                "its schema version is {found}, this program needs {VERSION} and cannot migrate it: use the program \
+                 that created it"
+            ),
+        }),
     }
 }
 

@@ -49,6 +49,9 @@ fn what_is_no_database_of_ours_is_left_alone() {
     place.sql("update setting set value = '999' where name = 'schema_version'");
     let newer = TableStore::open_at(&place.location());
     assert!(matches!(newer, Err(Error::Newer { found: 999, .. })), "{newer:?}");
+    place.sql("update setting set value = '1' where name = 'schema_version'");
+    let older = TableStore::open_at(&place.location()).unwrap_err().to_string();
+    assert!(older.contains("its schema version is 1"), "{older}");
     let nowhere = DatabaseLocation::Postgres("postgres://me:secret@127.0.0.1:1/nothing".into());
     let error = TableStore::open_at(&nowhere).unwrap_err().to_string();
     assert!(error.contains("postgres://me@127.0.0.1:1/nothing") && !error.contains("secret"), "{error}");
