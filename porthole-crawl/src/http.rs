@@ -37,7 +37,7 @@ use tokio::time::Instant;
 
 use crate::{AddressesFuture, Fetch, FetchFuture, Request, RequestPurpose, Response};
 use body::{BodyLimits, BodyRead, read_body};
-use connection::{Connection, RequestBody};
+use connection::{HttpConnection, RequestBody};
 use dial::{Dialer, is_https};
 use fault::{Fault, within};
 use memory::BodyMemory;
@@ -68,7 +68,7 @@ pub use settings::{HttpSettings, HttpSettingsError};
 pub struct HttpFetch {
     settings: HttpSettings,
     dialer: Dialer,
-    pool: Pool<Connection>,
+    pool: Pool<HttpConnection>,
     /// One permit per request in flight.
     places: Semaphore,
     /// Headers of every request.
@@ -126,7 +126,7 @@ impl HttpFetch {
     /// Sends a request, over an idle connection if there is one. If the server has closed that connection in the
     /// meantime, the request is sent once more over a new one. A reset connection is not retried, because the server
     /// has seen the request.
-    async fn send(&self, request: &Request) -> Result<(Connection, hyper::Response<Incoming>), Fault> {
+    async fn send(&self, request: &Request) -> Result<(HttpConnection, hyper::Response<Incoming>), Fault> {
         if let Some(mut connection) = self.idle_connection(&request.url).await {
             match self.exchange(&mut connection, request).await {
                 Ok(answer) => return Ok((connection, answer)),
@@ -136,7 +136,7 @@ impl HttpFetch {
         }
         let dialed = self.dialer.dial(&request.url, request.address).await?;
         let opened = async {
-            let opened = Connection::open(dialed, self.settings.max_header_bytes).await;
+            let opened = HttpConnection::open(dialed, self.settings.max_header_bytes).await;
             opened.map_err(|error| Fault::of_exchange(&error))
         };
         let mut connection = within(self.settings.connect_timeout, "no connection", opened).await?;
@@ -144,7 +144,7 @@ impl HttpFetch {
         Ok((connection, answer))
     }
 
-    async fn idle_connection(&self, url: &CanonicalUrl) -> Option<Connection> {
+    async fn idle_connection(&self, url: &CanonicalUrl) -> Option<HttpConnection> {
         loop {
             let mut connection = self.pool.take(self.pool_key(url))?;
             if connection.is_alive().await {
@@ -155,7 +155,7 @@ impl HttpFetch {
 
     async fn exchange(
         &self,
-        connection: &mut Connection,
+        connection: &mut HttpConnection,
         request: &Request,
     ) -> Result<hyper::Response<Incoming>, Fault> {
         let message = self.message(request, connection.is_http2())?;
@@ -213,7 +213,7 @@ impl HttpFetch {
     /// Reads the useful part of a body, and returns the connection to the pool if it can be reused.
     async fn read(
         &self,
-        mut connection: Connection,
+        mut connection: HttpConnection,
         request: &Request,
         head: &hyper::http::response::Parts,
         incoming: Incoming,

@@ -16,7 +16,7 @@ use hyper::header::HeaderMap;
 use porthole_types::FailureKind;
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::Connection;
+use super::connection::HttpConnection;
 use super::decode::Decoder;
 use super::fault::{Fault, cause};
 use super::memory::{BodyMemory, SMALL};
@@ -43,7 +43,7 @@ pub(super) struct BodyRead {
 
 /// Reads a body.
 pub(super) async fn read_body(
-    connection: &mut Connection,
+    connection: &mut HttpConnection,
     headers: &HeaderMap,
     mut incoming: Incoming,
     limits: &BodyLimits,
@@ -137,7 +137,7 @@ impl<'a> TransferRate<'a> {
     /// Returns the next chunk, or an error when the time is up.
     async fn next(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut HttpConnection,
         body: &mut Incoming,
     ) -> Result<Option<hyper::Result<Frame<Bytes>>>, Fault> {
         let mut piece = pin!(connection.next_chunk(body));

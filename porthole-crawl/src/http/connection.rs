@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use super::dial::Dialed;
 
 /// A connection that handles one request at a time.
-pub(super) struct Connection {
+pub(super) struct HttpConnection {
     handle: RequestSender,
     /// Moves the bytes. `None` once the connection is closed.
     driver: Option<Driver>,
@@ -38,7 +38,7 @@ type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 /// Flow-control window of an HTTP/2 stream and of the connection, in bytes.
 const WINDOW: u32 = 256 << 10;
 
-impl Connection {
+impl HttpConnection {
     pub(super) async fn open(dialed: Dialed, max_header_bytes: usize) -> hyper::Result<Self> {
         let io = TokioIo::new(dialed.stream);
         let tasks = Tasks::default();
@@ -61,7 +61,7 @@ impl Connection {
                 .await?;
             (RequestSender::One(handle), Box::pin(driver))
         };
-        Ok(Connection { handle, driver: Some(driver), tasks })
+        Ok(HttpConnection { handle, driver: Some(driver), tasks })
     }
 
     pub(super) fn is_http2(&self) -> bool {
@@ -106,7 +106,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for HttpConnection {
     fn drop(&mut self) {
         // The tasks may hold the set that they are in, so dropping it is not enough.
         self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner).abort_all();

@@ -22,12 +22,12 @@ fn a_crawl_on_postgresql_goes_the_same_way_and_can_be_asked() {
         check(&porthole(folder, &arguments).output().unwrap(), code, words)
     };
     run(&["status"], 0, "/Recreation");
-    run(&["top"], 0, "http");
+    run(&["top", "pages"], 0, "http");
     run(&["query", "census"], 0, "");
     run(&["query", "select count(*) as urls from crawl where state = 1"], 0, "urls");
     run(&["query", "delete from crawl"], 4, "");
     run(&["explain", &whole.urls[20]], 0, &whole.urls[20]);
-    run(&["sites"], 0, "");
+    run(&["sites", "list"], 0, "");
     run(&["distill"], 0, "");
     run(&["report"], 0, "report.html");
     let exported = run(&["export", "csv"], 0, "url");

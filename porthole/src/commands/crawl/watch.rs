@@ -259,7 +259,8 @@ impl Watch {
 
     /// Mean relevance over the last pages.
     fn current_harvest(&self) -> f64 {
-        self.last.iter().sum::<f64>() / self.last.len().max(1) as f64
+        // The sum of no numbers is -0.
+        self.last.iter().fold(0.0, |sum, relevance| sum + relevance) / self.last.len().max(1) as f64
     }
 
     /// Mean relevance over all pages of this run.
