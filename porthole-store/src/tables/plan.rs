@@ -254,7 +254,8 @@ impl<'a> WritePlan<'a> {
             return;
         }
         let order = self.eviction.get_or_insert_with(|| frontier.eviction_order());
-        if let Some((row, belief)) = frontier.make_room(order) {
+        // More than one, if URLs in flight were given back to a full queue.
+        while let Some((row, belief)) = frontier.make_room(order) {
             self.evicted += 1;
             self.touched.entry(row).or_insert((RowState::Queued, belief));
         }

@@ -330,6 +330,22 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..80)
 }
 
+#[test]
+fn a_queue_that_is_too_full_after_a_restart_makes_room() {
+    run(&[
+        Step::Flood { value: 0.25 },
+        Step::Bound { most: Some(1) },
+        Step::Add { number: 18, value: 0.0 },
+        Step::Switch { number: 0, disabled: true },
+        Step::Take { n: 1, wait: 0 },
+        Step::Add { number: 10, value: 0.0 },
+        // What was taken is queued again, beside what was added in its place.
+        Step::Reopen,
+        Step::Fetched { number: 18, links: vec![(11, 0.125), (0, 0.125)], makes_room: true },
+        Step::Take { n: 0, wait: 0 },
+    ]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
