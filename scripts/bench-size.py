@@ -7,7 +7,7 @@ The synthetic web is served as a proxy on this machine and made up meanwhile, tr
 larger than the crawl, so that there are as many pages to be had at the end as at the beginning. The figures are those that
 the crawl itself gives at /metrics, every second; memory is what its process has resident.
 
-Allowed: 200 MB and 40 MB a million known URLs; the last 100,000 pages at 70% of the pace of the first; no ten seconds at less
+Allowed: 250 MB and 40 MB a million known URLs; the last 100,000 pages at 85% of the pace of the first; no ten seconds at less
 than 70% of the pace of the twenty before. An apprentice that learns once, with a million links waiting, scores all of them anew:
 
     scripts/bench-size.py --pages 130000 --strategy apprentice:train=40000,again=1000,remember=2000000
@@ -95,7 +95,7 @@ def look(process, port, database):
         status = pathlib.Path(f"/proc/{process}/status").read_text()
         times = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
         scoring, oldest, newest = behind(database)
-    except (OSError, ValueError, sqlite3.Error):
+    except (OSError, ValueError):
         return None
     figure = lambda name: float(re.search(rf"^porthole_{name} (\S+)$", text, re.M)[1])
     return {
@@ -116,7 +116,7 @@ def behind(database):
     reader = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
         scoring = reader.execute("select count(*) from setting where name = 'crawl.scoring' and value <> ''").fetchone()
-        changes = reader.execute("select coalesce(min(rowid), 0), coalesce(max(rowid), 0) from raised").fetchone()
+        changes = reader.execute("select coalesce(min(rowid), 0), coalesce(max(rowid), 0) from estimate_log").fetchone()
     finally:
         reader.close()
     return *scoring, *changes
@@ -126,7 +126,7 @@ def report(options, samples, size):
     stretches = [stretch(samples, first) for first in range(0, options.pages - STRETCH + 1, STRETCH)]
     last = samples[-1]
     peak = max(sample["resident"] for sample in samples)
-    allowed = 200 + 40 * last["known"] / 1e6
+    allowed = 250 + 40 * last["known"] / 1e6
     figures = {
         "stretches": stretches,
         "pages": last["pages"],

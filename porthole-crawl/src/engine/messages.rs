@@ -26,6 +26,9 @@ pub(crate) enum ToNetwork {
     Limits { fetches: u64, workers: usize },
     /// Do not fetch URLs below this priority while sites with better ones are resting.
     MinPriority(f64),
+    /// This many answers for pages have been read and committed, and their best links offered. Sent while there is a
+    /// minimum priority.
+    Read(u64),
     /// Stop or resume starting requests.
     Pause(bool),
 }

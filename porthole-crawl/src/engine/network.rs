@@ -80,7 +80,7 @@ const QUICK: Duration = Duration::from_secs(2);
 /// A site that has to rest for longer is released.
 const MAX_REST: Duration = Duration::from_secs(120);
 
-/// Time after an answer within which its links are expected to be offered.
+/// Maximum time after an answer during which a request waits for its links to be offered.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// A site's offered URLs should last for this long.
@@ -127,6 +127,9 @@ pub(crate) struct Network {
     messages_handled: u64,
     /// Time of the last answer.
     last_answer: Timestamp,
+    /// Number of answers for pages sent to the writer half, and how many of them it has read.
+    answers: u64,
+    answers_read: u64,
     reported_waiting: Option<Timestamp>,
     reported_idle: Option<u64>,
     /// When the sites by state were last counted, and the result.
@@ -164,6 +167,8 @@ impl Network {
             wanted: 0,
             messages_handled: 0,
             last_answer: Timestamp(i64::MIN),
+            answers: 0,
+            answers_read: 0,
             reported_waiting: None,
             reported_idle: None,
             reported_sites: None,
@@ -228,6 +233,7 @@ impl Network {
                 sites.into_iter().for_each(|site| self.place(site, now));
             }
             ToNetwork::MinPriority(min_priority) => self.min_priority = min_priority,
+            ToNetwork::Read(answers) => self.answers_read = answers,
             ToNetwork::Pause(is_paused) => self.is_paused = is_paused,
         }
     }
@@ -268,7 +274,7 @@ impl Network {
         let is_gated =
             self.min_priority > f64::NEG_INFINITY && self.ready.iter().any(|ready| !ready.is_empty());
         let read = self.last_answer.after(READ_WITHIN);
-        let is_awaited = is_gated && self.jobs.is_empty() && self.last_answer.0 > i64::MIN;
+        let is_awaited = is_gated && self.jobs.is_empty() && self.answers_read < self.answers;
         rested
             .into_iter()
             // A probe that is overdue waits for another event: a site to probe, or the end of a probe.
@@ -347,6 +353,7 @@ impl Network {
                     Some(Address::Known(address)) => address,
                     _ => None,
                 };
+                self.answers += 1;
                 self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now, address })));
             }
             (Purpose::Robots(fetch), answer) => {
@@ -460,9 +467,10 @@ impl Network {
         // Do not wait for a site that has never delivered a page quickly: it may never do so.
         let is_proven = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_proven);
         // A recent answer may bring better links once it has been read.
+        let is_unread = || self.answers_read < self.answers && now < self.last_answer.after(READ_WITHIN);
         let waits_for_better = || {
-            self.jobs.expects_quick()
-                || now < self.last_answer.after(READ_WITHIN)
+            self.jobs.expects_soon()
+                || is_unread()
                 || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
         found.or_else(|| (!waits_for_better()).then_some(first))

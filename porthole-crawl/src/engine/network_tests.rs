@@ -135,6 +135,38 @@ fn the_ready_site_with_the_best_url_comes_first() {
 }
 
 #[test]
+fn links_below_the_minimum_are_fetched_one_after_the_other() {
+    let mut bench = Bench::new(8, 0);
+    bench.network.handle_message(ToNetwork::MinPriority(0.5), bench.now);
+    // Start pages always reach the minimum.
+    let link = |(host, rank)| Work { depth: 1, ..work(&format!("http://{host}.test/"), rank) };
+    bench.offer([("a", 1.0), ("b", 2.0), ("c", 3.0)].map(link).into());
+    assert_eq!(bench.urls(), ["http://a.test/robots.txt"], "nothing better is expected");
+    bench.answer("http://a.test/robots.txt");
+    bench.wait(Duration::from_millis(1));
+    assert_eq!(bench.urls(), ["http://a.test/"]);
+    bench.answer("http://a.test/");
+    bench.wait(Duration::from_millis(1));
+    assert_eq!(bench.urls(), [""; 0], "the links of the answer may be better");
+    // Once they are known, there is nothing to wait for.
+    bench.network.handle_message(ToNetwork::Read(1), bench.now);
+    bench.run();
+    assert_eq!(bench.urls(), ["http://b.test/robots.txt"]);
+    bench.answer("http://b.test/robots.txt");
+    bench.wait(Duration::from_millis(1));
+    assert_eq!(bench.urls(), ["http://b.test/"]);
+    // A request that takes too long is not waited for, nor an answer that is not read within a second.
+    bench.wait(Duration::from_secs(5));
+    assert_eq!(bench.urls(), ["http://b.test/", "http://c.test/robots.txt"]);
+    bench.answer("http://b.test/");
+    bench.answer("http://c.test/robots.txt");
+    bench.wait(Duration::from_millis(500));
+    assert_eq!(bench.urls(), [""; 0]);
+    bench.wait(Duration::from_millis(501));
+    assert_eq!(bench.urls(), ["http://c.test/"]);
+}
+
+#[test]
 fn unresponsive_sites_leave_slots_to_others() {
     let mut bench = Bench::new(8, 0);
     bench.offer((0..3).map(|n| work(&format!("http://good.test/{n}"), 9.0 + f64::from(n))).collect());

@@ -172,6 +172,10 @@ pub(crate) struct Run {
     pub(crate) held_up: Vec<Option<String>>,
     /// What those who watch the crawl from outside are told.
     pub(crate) vitals: Vitals,
+    /// Answers for pages that were read, those of them that are committed, and as last sent to the network half.
+    answers_read: u64,
+    answers_committed: u64,
+    answers_reported: u64,
     /// Number of answers not read yet, as counted by a live network half.
     pub(crate) unread: Arc<AtomicUsize>,
 }
@@ -423,6 +427,7 @@ impl Writer<'_> {
         self.update_min_priority();
         self.queue_visits()?;
         self.offer()?;
+        self.report_answers();
         self.run.crash_guard.note_first(&mut *self.store)?;
         // URLs may have been refused without a request.
         if self.is_commit_due() || !self.is_quiet() {
@@ -500,7 +505,7 @@ impl Writer<'_> {
     pub(crate) fn on_not_read(&mut self, not_read: NotRead) -> Result<(), CrawlError> {
         let NotRead { work, error } = not_read;
         let Some(work) = work.filter(|_| self.run.may_pause) else { return Err(error.into()) };
-        self.decrement_unread();
+        self.count_answer();
         self.run.no_pages += 1;
         self.send_limits();
         self.run.crash_guard.unsent(work.oid);
@@ -517,8 +522,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Decrements the count of unread answers.
-    fn decrement_unread(&self) {
+    /// Counts an answer as read.
+    fn count_answer(&mut self) {
+        self.run.answers_read += 1;
         let fewer = |unread: usize| Some(unread.saturating_sub(1));
         let _ = self.run.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
     }
@@ -526,7 +532,7 @@ impl Writer<'_> {
     /// Handles a page that was read and judged: scores its links, archives it, and queues it for the next commit.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
         let Read { work, mut result, page, packed, packed_request, is_revisit_record, took } = read;
-        self.decrement_unread();
+        self.count_answer();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
             // It arrived after the limit was reached. `close` gives it back.
             return Ok(());
@@ -625,6 +631,7 @@ impl Writer<'_> {
     pub(crate) fn commit(&mut self, observer: &mut dyn Observer) -> Result<ControlFlow<()>, CrawlError> {
         let mut flow = ControlFlow::Continue(());
         self.run.pending.since = self.clock.now();
+        self.run.answers_committed = self.run.answers_read;
         if self.run.pending.is_empty() {
             return Ok(flow);
         }

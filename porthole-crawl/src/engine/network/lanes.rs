@@ -113,9 +113,9 @@ impl Jobs {
         self.late_pages
     }
 
-    /// Whether an answer of a quick site is expected soon.
-    pub(super) fn expects_quick(&self) -> bool {
-        self.by_id.range(self.late_before..).any(|(_, job)| job.lane == Lane::Quick)
+    /// Whether an answer is expected soon: some request is not late yet.
+    pub(super) fn expects_soon(&self) -> bool {
+        self.by_id.range(self.late_before..).next().is_some()
     }
 
     /// Moves slow requests to the slow lane. If it holds more than `most`, marks the oldest as aborted and returns them.

@@ -197,4 +197,14 @@ impl Writer<'_> {
             self.send(ToNetwork::MinPriority(min_priority));
         }
     }
+
+    /// Tells the network half which answers it need not wait for any more: their best links have been offered.
+    pub(super) fn report_answers(&mut self) {
+        let run = &mut self.run;
+        if run.min_priority > f64::NEG_INFINITY && run.answers_reported < run.answers_committed {
+            run.answers_reported = run.answers_committed;
+            let committed = run.answers_committed;
+            self.send(ToNetwork::Read(committed));
+        }
+    }
 }
