@@ -22,7 +22,7 @@ use crate::parameters::Parameters;
 use crate::{CrawlGoal, Discipline, Part, PriorityMerge, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
-const FORM: u32 = 40;
+const FORM: u32 = 41;
 
 /// The dense features of a link: name, initial weight, standard deviation of that weight, and the group by which
 /// experiments disable it. The weights were found on the development topics of the schools web.
@@ -38,11 +38,13 @@ const FEATURES: [(&str, f32, f32, &str); DENSE] = [
     ("number of pages that link to it", 0.1, 0.25, "count"),
     ("relevance of pages with its words", 0.2, 0.2, "lore"),
     ("relevance of pages with its most significant words", 0.1, 0.2, "lore"),
+    ("relevance of the targets of links in the same place", 0.2, 0.25, "place"),
+    ("relevance of other targets of its lists", 0.2, 0.25, "list"),
 ];
 
 /// Feature groups that can be disabled.
-const GROUPS: [&str; 9] =
-    ["parents", "words", "around", "siblings", "host", "beside", "count", "lore", "hashed"];
+const GROUPS: [&str; 11] =
+    ["parents", "words", "around", "siblings", "host", "beside", "count", "lore", "place", "list", "hashed"];
 
 /// Minimum number of pages between two rescorings of all links. With many links it is larger, so that at most
 /// `RESCORED_PER_PAGE` links are rescored a page on average, unless `rescored=N` says otherwise.

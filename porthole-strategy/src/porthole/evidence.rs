@@ -24,13 +24,16 @@ const MAX_OPINIONS: u8 = 12;
 /// Weight of the overall mean in a smoothed mean, as a number of pages.
 const PRIOR_PAGES: f32 = 2.0;
 
-/// Maximum weight of one parent's children, as a number of pages.
-const MAX_CHILDREN: f32 = 8.0;
+/// Maximum weight of one parent's children, of one place or of one list, as a number of pages.
+const MAX_WEIGHT: f32 = 8.0;
 
 /// Maximum numbers of remembered pages and hosts; the oldest are forgotten. A forgotten page is no longer evidence
 /// for waiting links, and counts as new if it is fetched again.
 const MAX_PAGES: usize = 1_000_000;
 const MAX_HOSTS: usize = 1_000_000;
+
+/// Maximum number of remembered lists; the oldest are forgotten.
+const MAX_LISTS: usize = 200_000;
 
 /// The number of an unknown parent.
 const NO_PAGE: u32 = u32::MAX;
@@ -46,6 +49,11 @@ impl RelevanceRecord {
     pub(super) fn add(&mut self, relevance: f32, weight: f32) {
         self.sum += weight * relevance;
         self.count += weight;
+    }
+
+    /// Adds another record with a weight of at most `MAX_WEIGHT`.
+    fn add_bounded(&mut self, other: RelevanceRecord) {
+        self.add(other.sum / other.count.max(1.0), other.count.min(MAX_WEIGHT));
     }
 
     /// The mean, smoothed towards the overall mean.
@@ -125,6 +133,10 @@ pub(super) struct Arrival {
     children: RelevanceRecord,
 }
 
+/// A hash that identifies the links of one page that are in the same section and in the same elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct ListId(pub(super) u32);
+
 /// Evidence that one page has for one of its links.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkObservation<'a> {
@@ -136,6 +148,10 @@ pub(super) struct LinkObservation<'a> {
     pub(super) hashed: &'a [u32],
     /// Number of features that are the link's own words.
     pub(super) own: u8,
+    /// Bucket of its place in the layout.
+    pub(super) place: u32,
+    /// The list that it is in.
+    pub(super) list: ListId,
 }
 
 /// The critic's estimates for a link, in log odds.
@@ -155,6 +171,9 @@ pub(super) struct WaitingLink {
     parents: RelevanceRecord,
     /// Numbers of the latest parents.
     last: [u32; PARENTS],
+    /// Its place in the layout of each of these, and its list there; meaningless where there is no parent.
+    places: [u32; PARENTS],
+    lists: [ListId; PARENTS],
     words: f32,
     /// Maximum and sum of all opinions.
     around: (f32, f32),
@@ -176,6 +195,8 @@ impl WaitingLink {
             site,
             parents: RelevanceRecord::default(),
             last: [NO_PAGE; PARENTS],
+            places: [0; PARENTS],
+            lists: [ListId::default(); PARENTS],
             words: 0.0,
             around: (0.0, 0.0),
             opinions: 0,
@@ -186,6 +207,12 @@ impl WaitingLink {
             length: 0,
             hashed: [0; MAX_HASHED],
         }
+    }
+
+    /// Its place in the layout of each of its latest parents, and its list there.
+    fn places(&self) -> impl Iterator<Item = (usize, ListId)> + '_ {
+        let places = self.places.iter().map(|place| *place as usize % BUCKETS).zip(self.lists);
+        self.last.iter().zip(places).filter(|(parent, _)| **parent != NO_PAGE).map(|(_, places)| places)
     }
 
     /// Whether the critic has classified the link often enough.
@@ -203,6 +230,10 @@ impl WaitingLink {
             self.parents.add(relevance, 1.0);
             self.last.rotate_right(1);
             self.last[0] = number;
+            self.places.rotate_right(1);
+            self.places[0] = observed.place;
+            self.lists.rotate_right(1);
+            self.lists[0] = observed.list;
         }
         if let Some(Opinion { words, around }) = observed.opinion {
             let is_first = self.opinions == 0;
@@ -232,12 +263,14 @@ impl WaitingLink {
     }
 }
 
-/// Saved state: waiting links, pages with the number of the first, hosts, terms, and the totals.
+/// Saved state: waiting links, pages with the number of the first, hosts, terms, places, lists, and the totals.
 pub(super) type State = (
     Vec<(UrlId, WaitingLink)>,
     (u32, VecDeque<Arrival>),
     Vec<(SiteId, RelevanceRecord)>,
     Vec<(u32, RelevanceRecord)>,
+    Vec<(u32, RelevanceRecord)>,
+    Vec<(ListId, RelevanceRecord)>,
     RelevanceRecord,
 );
 
@@ -253,6 +286,10 @@ pub(super) struct Evidence {
     numbers: HashMap<UrlId, u32, FixedState>,
     hosts: Queued<RelevanceRecord, SiteId>,
     term_stats: TermStats,
+    /// Relevance of the fetched targets of links, by the bucket of their place in the layout.
+    places: Box<[RelevanceRecord]>,
+    /// Relevance of the fetched targets of each list.
+    lists: Queued<RelevanceRecord, ListId>,
     /// Relevance of all pages.
     all: RelevanceRecord,
     overall: OverallMean,
@@ -274,6 +311,8 @@ impl Evidence {
             numbers: HashMap::default(),
             hosts: Queued::new(hosts),
             term_stats: TermStats::new(),
+            places: vec![RelevanceRecord::default(); BUCKETS].into(),
+            lists: Queued::new(MAX_LISTS),
             all: RelevanceRecord::default(),
             overall: OverallMean::of(RelevanceRecord::default()),
         }
@@ -319,6 +358,10 @@ impl Evidence {
                 parent.children.add(relevance, 1.0);
             }
         }
+        for (place, list) in waited.iter().flat_map(WaitingLink::places) {
+            self.places[place].add(relevance, 1.0);
+            self.lists.entry(list, RelevanceRecord::default).add(relevance, 1.0);
+        }
         self.numbers.insert(url, self.count());
         self.pages.push_back(Arrival { url, relevance, children: RelevanceRecord::default() });
         self.forget_old_pages();
@@ -329,8 +372,9 @@ impl Evidence {
         true
     }
 
-    /// Adds the relevance of an earlier page that the latest page links to.
-    pub(super) fn record_child(&mut self, relevance: f32) {
+    /// Adds the relevance of an earlier page that the latest page links to, in a list.
+    pub(super) fn record_child(&mut self, list: ListId, relevance: f32) {
+        self.lists.entry(list, RelevanceRecord::default).add(relevance, 1.0);
         if let Some(page) = self.pages.back_mut() {
             page.children.add(relevance, 1.0);
         }
@@ -381,8 +425,12 @@ impl Evidence {
         let overall = self.overall;
         let mut siblings = RelevanceRecord::default();
         for parent in waiting.last.iter().filter_map(|number| self.page(*number)) {
-            let RelevanceRecord { sum, count } = parent.children;
-            siblings.add(sum / count.max(1.0), count.min(MAX_CHILDREN));
+            siblings.add_bounded(parent.children);
+        }
+        let (mut places, mut lists) = (RelevanceRecord::default(), RelevanceRecord::default());
+        for (place, list) in waiting.places() {
+            places.add_bounded(self.places[place]);
+            lists.add_bounded(self.lists.get(list).copied().unwrap_or_default());
         }
         let host = self.hosts.get(waiting.site).copied().unwrap_or_default();
         let (term_stats, strongest) = self.term_stats(waiting);
@@ -398,6 +446,8 @@ impl Evidence {
             (1.0 + waiting.parents.count).ln() - 1.0,
             term_stats,
             strongest,
+            places.above_overall(overall),
+            lists.above_overall(overall),
         ];
         features
     }
@@ -429,18 +479,18 @@ impl Evidence {
     }
 
     pub(super) fn state(&self) -> impl Serialize + '_ {
-        let used = (0_u32..).zip(&*self.term_stats.records).filter(|(_, record)| record.count > 0.0);
-        let term_stats: Vec<(u32, RelevanceRecord)> = used.map(|(at, record)| (at, *record)).collect();
-        (&self.waiting, (self.first, &self.pages), &self.hosts, term_stats, self.all)
+        let (term_stats, places) = (used(&self.term_stats.records), used(&self.places));
+        (&self.waiting, (self.first, &self.pages), &self.hosts, term_stats, places, &self.lists, self.all)
     }
 
     pub(super) fn restore(&mut self, state: State) -> Result<(), StateError> {
-        let (waiting, (first, pages), hosts, term_stats, all) = state;
+        let (waiting, (first, pages), hosts, term_stats, places, lists, all) = state;
         state::check(waiting.iter().all(|(_, waiting)| usize::from(waiting.length) <= MAX_HASHED))?;
-        state::check(term_stats.iter().all(|(at, _)| (*at as usize) < BUCKETS))?;
+        state::check(term_stats.iter().chain(&places).all(|(at, _)| (*at as usize) < BUCKETS))?;
         state::check(u32::try_from(pages.len()).is_ok_and(|pages| first.checked_add(pages).is_some()))?;
         self.waiting.restore(waiting);
         self.hosts.restore(hosts);
+        self.lists.restore(lists);
         self.numbers = (first..).zip(&pages).map(|(number, page)| (page.url, number)).collect();
         (self.first, self.pages) = (first, pages);
         self.forget_old_pages();
@@ -448,9 +498,18 @@ impl Evidence {
         for (at, record) in term_stats {
             self.term_stats.records[at as usize] = record;
         }
+        self.places.fill(RelevanceRecord::default());
+        for (at, record) in places {
+            self.places[at as usize] = record;
+        }
         (self.all, self.overall) = (all, OverallMean::of(all));
         Ok(())
     }
+}
+
+/// The records that are not empty, with their buckets.
+fn used(records: &[RelevanceRecord]) -> Vec<(u32, RelevanceRecord)> {
+    (0..).zip(records).filter(|(_, record)| record.count > 0.0).map(|(at, record)| (at, *record)).collect()
 }
 
 /// The bucket of a term.
@@ -533,6 +592,53 @@ mod tests {
         restored.restore(state::restore(1, &bytes).unwrap()).unwrap();
         assert_eq!(state::save(1, restored.state()), bytes);
         assert_eq!((restored.outcome(UrlId(31)), restored.outcome(UrlId(32))), (None, Some(0.58)));
+    }
+
+    #[test]
+    fn places_and_lists_are_worth_what_their_links_led_to() {
+        let mut evidence = Evidence::new(9);
+        let at = |place, list| LinkObservation { place, list: ListId(list), ..LinkObservation::default() };
+        let page = |evidence: &mut Evidence, url, relevance| {
+            evidence.record_page(UrlId(url), SiteId(url), relevance, &[]);
+        };
+        // Both pages have a list in place 5 and a menu in place 6.
+        page(&mut evidence, 1, 0.5);
+        for (link, place) in [(11, 5), (12, 6), (13, 5)] {
+            evidence.observe(UrlId(1), UrlId(link), SiteId(1), &at(place, 10 + place));
+        }
+        page(&mut evidence, 2, 0.5);
+        for (link, place) in [(21, 5), (22, 6), (23, 7)] {
+            evidence.observe(UrlId(2), UrlId(link), SiteId(1), &at(place, 20 + place));
+        }
+        let values = |evidence: &Evidence, link| -> [f32; 2] {
+            let features = evidence.features(evidence.waiting(UrlId(link)).unwrap());
+            [features[DENSE - 2], features[DENSE - 1]]
+        };
+        for link in [13, 21, 22, 23] {
+            assert_eq!(values(&evidence, link), [0.0, 0.0]);
+        }
+        page(&mut evidence, 11, 1.0);
+        page(&mut evidence, 12, 0.0);
+        let overall = evidence.overall;
+        let value =
+            |sum: f32, count: f32| log_odds((sum + 2.0 * overall.mean) / (count + 2.0)) - overall.log_odds;
+        let (good, bad) = (value(1.0, 1.0), value(0.0, 1.0));
+        // The place counts on every page, the list on its own.
+        assert_eq!(values(&evidence, 13), [good, good]);
+        assert_eq!(values(&evidence, 21), [good, 0.0]);
+        assert_eq!(values(&evidence, 22), [bad, 0.0]);
+        assert_eq!(values(&evidence, 23), [0.0, 0.0]);
+        // The latest page links to a fetched page: its list has a value at once.
+        evidence.record_child(ListId(25), 1.0);
+        assert_eq!(values(&evidence, 21), [good, good]);
+        // A link in two places and lists has the evidence of both.
+        evidence.observe(UrlId(1), UrlId(22), SiteId(1), &at(5, 15));
+        let [place, list] = values(&evidence, 22);
+        assert!((place - value(1.0, 2.0)).abs() < 1e-6 && list == good);
+        let bytes = state::save(1, evidence.state());
+        let mut restored = Evidence::new(9);
+        restored.restore(state::restore(1, &bytes).unwrap()).unwrap();
+        assert_eq!(values(&restored, 22), [place, list]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{StateError, state};
 
 /// Number of dense features.
-pub(super) const DENSE: usize = 11;
+pub(super) const DENSE: usize = 13;
 
 /// Buckets that features are hashed into; a power of two.
 pub(super) const BUCKETS: usize = 1 << 18;

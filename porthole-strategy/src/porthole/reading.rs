@@ -3,12 +3,12 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use porthole_page::{Link, TermSplitter};
+use porthole_page::{Link, Page, TermSplitter};
 use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::evidence::{Evidence, LinkObservation, Opinion, RelevanceRecord, WaitingLink, bucket_of};
+use super::evidence::{Evidence, LinkObservation, ListId, Opinion, RelevanceRecord, WaitingLink, bucket_of};
 use super::learner::{BUCKETS, log_odds};
 use crate::SourcePage;
 
@@ -39,6 +39,8 @@ pub(super) struct LinkReader {
     outcomes: Vec<(usize, f32)>,
     /// Position of the link that was read last.
     place: usize,
+    /// Leaves of the page that are headers.
+    headers: Vec<u32>,
 }
 
 impl LinkReader {
@@ -51,6 +53,7 @@ impl LinkReader {
             hashed: Vec::new(),
             outcomes: Vec::new(),
             place: 0,
+            headers: Vec::new(),
         }
     }
 
@@ -58,6 +61,9 @@ impl LinkReader {
     pub(super) fn start(&mut self, source: &SourcePage<'_>, evidence: &mut Evidence, is_new: bool) {
         self.place = 0;
         self.outcomes.clear();
+        self.headers.clear();
+        self.headers
+            .extend((0..source.page.leaf_count() as u32).filter(|leaf| is_header(source.page, *leaf)));
         let mut last: Option<UrlId> = None;
         for (place, link) in source.page.links.iter().enumerate() {
             let url = link.target.id();
@@ -67,7 +73,7 @@ impl LinkReader {
             {
                 self.outcomes.push((place, outcome));
                 if is_new {
-                    evidence.record_child(outcome);
+                    evidence.record_child(self.list_of(source, link), outcome);
                 }
             }
             last = Some(url);
@@ -84,8 +90,9 @@ impl LinkReader {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
+        let (place, list) = (place_of(source.page, link), self.list_of(source, link));
         if waiting.is_some_and(WaitingLink::is_classified) {
-            return LinkObservation { beside: self.beside(), ..LinkObservation::default() };
+            return LinkObservation { beside: self.beside(), place, list, ..LinkObservation::default() };
         }
         self.gather(source, link);
         let own = self.hash(source, link);
@@ -96,6 +103,8 @@ impl LinkReader {
             beside: self.beside(),
             hashed: &self.hashed,
             own,
+            place,
+            list,
         }
     }
 
@@ -142,6 +151,13 @@ impl LinkReader {
         record
     }
 
+    /// The list of a link: those below the same header of the page, in the same elements.
+    fn list_of(&self, source: &SourcePage<'_>, link: &Link) -> ListId {
+        let section = self.headers.partition_point(|leaf| *leaf < link.first_leaf);
+        let list = (source.url.id(), section, source.page.tag_path(link));
+        ListId(FixedState::default().hash_one(list) as u32)
+    }
+
     /// Computes the buckets of the link's own words and returns their number; the buckets of its place in the layout
     /// and of its host come after them.
     fn hash(&mut self, source: &SourcePage<'_>, link: &Link) -> u8 {
@@ -160,6 +176,19 @@ impl LinkReader {
         self.hashed.extend([layout, link.target.site().0].map(|hash| (hash >> 40) as u32 % BUCKETS as u32));
         own
     }
+}
+
+/// Whether a leaf with words is the header of a section, a table or an entry.
+fn is_header(page: &Page, leaf: u32) -> bool {
+    const HEADERS: [&str; 9] = ["h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption"];
+    page.leaf(leaf as usize).is_some_and(|leaf| HEADERS.contains(&leaf.tag))
+        && !page.leaf_terms(leaf as usize).is_empty()
+}
+
+/// The bucket of a link's place in the layout: the elements around it, and the one that its text starts in.
+fn place_of(page: &Page, link: &Link) -> u32 {
+    let inner = page.leaf(link.first_leaf as usize).map(|leaf| leaf.tag);
+    FixedState::default().hash_one((page.tag_path(link), inner)) as u32 % BUCKETS as u32
 }
 
 /// A critic for short texts with a cache: most links have the same words on every page that has them, and in a list the
@@ -191,9 +220,45 @@ impl CachedCritic {
 
 #[cfg(test)]
 mod tests {
+    use porthole_page::Extractor;
     use porthole_topic::{Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, train};
+    use porthole_types::{CanonicalUrl, Headers, Judgment, TopicId};
 
     use super::*;
+
+    #[test]
+    fn links_of_a_list_are_in_the_same_place_on_every_page() {
+        let places = |html: &str| -> Vec<u32> {
+            let url = CanonicalUrl::parse("http://a.test/").unwrap();
+            let page = Extractor::default().extract(&url, &Headers::new(), html.as_bytes());
+            page.links.iter().map(|link| place_of(&page, link)).collect()
+        };
+        let list = places("<ul><li><a href=/1>a</a><li>b <a href=/2>c</a></ul><p><a href=/3>d</a></p>");
+        assert_eq!(list[0], list[1]);
+        assert_ne!(list[0], list[2]);
+        let other = places("<h1>e</h1><ul><li>f<li><a href=/4>g</a><li><a href=/5><code>h</code></a></ul>");
+        assert_eq!(other[0], list[0]);
+        assert_ne!(other[1], list[0], "text in another element");
+    }
+
+    #[test]
+    fn links_of_a_list_are_below_the_same_header() {
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let html = "<h2>owls</h2><ul><li><a href=/1>a</a><li><a href=/2>b</a></ul><p><a href=/3>c</a></p>\
+            <h2>cats</h2><ul><li><a href=/4>d</a></ul>";
+        let page = Extractor::default().extract(&url, &Headers::new(), html.as_bytes());
+        let judgment = Judgment { relevance: 0.5, best: TopicId(1) };
+        let source = SourcePage { url: &url, page: &page, judgment, on_topic: false, depth: 0 };
+        let mut reader = LinkReader::new(None);
+        reader.start(&source, &mut Evidence::new(9), true);
+        let lists: Vec<ListId> = page.links.iter().map(|link| reader.list_of(&source, link)).collect();
+        assert_eq!(lists[0], lists[1]);
+        assert!(lists[2] != lists[0] && lists[3] != lists[0] && lists[3] != lists[2]);
+        // The same list on another page is another one.
+        let other = CanonicalUrl::parse("http://a.test/other").unwrap();
+        let source = SourcePage { url: &other, ..source };
+        assert_ne!(reader.list_of(&source, &page.links[0]), lists[0]);
+    }
 
     #[test]
     fn cached_opinions_equal_computed_ones() {
