@@ -26,7 +26,7 @@ pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
 #[cfg(feature = "parquet")]
-pub(crate) use self::export::ExportParquet;
+pub(crate) use self::export::{ExportParquet, ExportTables};
 pub(crate) use self::export::{
     Export, ExportDocuments, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz,
     ExportWarc, PageSelection,

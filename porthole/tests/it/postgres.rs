@@ -29,10 +29,20 @@ fn a_crawl_on_postgresql_goes_the_same_way_and_can_be_asked() {
     run(&["explain", &whole.urls[20]], 0, &whole.urls[20]);
     run(&["sites", "list"], 0, "");
     run(&["distill"], 0, "");
+    run(&["distill", "--engine", "sql"], 0, "");
     run(&["report"], 0, "report.html");
     let exported = run(&["export", "csv"], 0, "url");
     assert!(exported.lines().count() > 300, "{exported}");
-    run(&["search", "words"], 4, "full-text search is not supported on PostgreSQL yet");
+    // As the same crawl on SQLite.
+    let file = Workspace::new();
+    file.check(&[], 0, DONE);
+    let search = |folder: &std::path::Path| {
+        let arguments = ["-C", "ws", "search", "--json", "page", "cycling"];
+        check(&porthole(folder, &arguments).output().unwrap(), 0, "pages")
+    };
+    let (on_server, in_file) = (hits(&search(folder)), hits(&search(file.folder.path())));
+    assert!(on_server.len() >= 5, "{on_server:?}");
+    assert_eq!(on_server, in_file);
     // The database belongs to this workspace.
     let again = porthole(folder, &["init", "other", "--db", &place.url()]).output().unwrap();
     check(&again, 4, "has the tables of a workspace already");
@@ -48,4 +58,14 @@ fn a_crawl_on_postgresql_that_is_killed_again_and_again_goes_the_same_way() {
     workspace.check(&[], 0, DONE);
     assert_eq!(workspace.urls(), whole.urls);
     workspace.check_archive();
+}
+
+/// URLs and snippets in the answer to a search.
+fn hits(said: &str) -> Vec<(String, String)> {
+    let start = said.find('{').unwrap();
+    let mut values = serde_json::Deserializer::from_str(&said[start..]).into_iter::<serde_json::Value>();
+    let answer = values.next().unwrap().unwrap();
+    let text = |page: &serde_json::Value, name: &str| page[name].as_str().unwrap().to_owned();
+    let pages = answer["pages"].as_array().unwrap();
+    pages.iter().map(|page| (text(page, "url"), text(page, "snippet"))).collect()
 }
