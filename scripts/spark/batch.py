@@ -31,11 +31,11 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TABLES = "crawl edge site fetch revisit upkeep host feedback hubs auth taxonomy stat document factor hub_factor alias".split()
+WORK = ["distiller", "probe", "queries"]
 ALLOWED = 1e-6
 
 
@@ -48,15 +48,19 @@ def main():
         spark.read.parquet(str(options.tables / name)).createOrReplaceTempView(f"`{name}`")
     for name in ("link", "page", "tried"):
         spark.sql(batch["statements"][name]).createOrReplaceTempView(name)
-    began = time.monotonic()
-    hubs, authorities, iterations = distill(spark, batch)
-    print(f"distiller: {len(hubs)} hubs, {len(authorities)} authorities, {iterations} iterations, {took(began)}", flush=True)
-    began = time.monotonic()
-    judged = bulk_probe(spark, batch)
-    print(f"BulkProbe: {len(judged)} judgments, {took(began)}", flush=True)
-    began = time.monotonic()
-    answers = queries(spark, batch, options.topic)
-    print(f"queries: {len(answers)}, {took(began)}", flush=True)
+    hubs, authorities, judged, answers = {}, {}, {}, {}
+    if "distiller" in options.only:
+        began = time.monotonic()
+        hubs, authorities, iterations = distill(spark, batch)
+        print(f"distiller: {len(hubs)} hubs, {len(authorities)} authorities, {iterations} iterations, {took(began)}", flush=True)
+    if "probe" in options.only:
+        began = time.monotonic()
+        judged = bulk_probe(spark, batch, options.nodes)
+        print(f"BulkProbe: {len(judged)} judgments, {took(began)}", flush=True)
+    if "queries" in options.only:
+        began = time.monotonic()
+        answers = queries(spark, batch, options.topic)
+        print(f"queries: {len(answers)}, {took(began)}", flush=True)
     if options.out:
         write(spark, options.out, hubs, authorities, judged, answers)
     worst = 0.0
@@ -73,6 +77,8 @@ def parse_options():
     parser.add_argument("--out", type=pathlib.Path, help="folder for the results; must not exist")
     parser.add_argument("--compare", type=pathlib.Path, action="append", default=[], metavar="WORKSPACE")
     parser.add_argument("--topic", help="topic for queries that need one [default: the first good one]")
+    parser.add_argument("--only", nargs="*", choices=WORK, default=WORK)
+    parser.add_argument("--nodes", type=int, help="BulkProbe at the first N nodes only [default: all]")
     parser.add_argument("--master", default="local[2]", help="master of Spark")
     parser.add_argument("--partitions", type=int, default=4, help="partitions of shuffled data")
     parser.add_argument("--memory", default="2g", help="memory of the driver")
@@ -177,14 +183,14 @@ def nodes_with_statistics(taxonomy):
     return sorted(parents - untrained)
 
 
-def bulk_probe(spark, batch):
+def bulk_probe(spark, batch, most):
     """BulkProbe at every node for all documents: (node, document, child) to the logarithm of the unnormalised probability."""
     taxonomy = [row.asDict() for row in spark.sql("select kcid, pcid, logprior from taxonomy").collect()]
     first, last = spark.sql("select min(did), max(did) from document").first()
     judged = {}
     if first is None:
         return judged
-    for node in nodes_with_statistics(taxonomy):
+    for node in nodes_with_statistics(taxonomy)[:most]:
         for did, kcid, log in spark.sql(bound(batch["statements"]["bulk_probe"], node, first, last)).collect():
             judged[node, did, kcid] = log
     return judged
@@ -226,18 +232,19 @@ def compare(options, batch, workspace, hubs, authorities, judged, answers):
     url = workspace / "porthole.url"
     engine = "PostgreSQL" if url.exists() else "SQLite"
     worst = 0.0
-    for how in ("native", "walk", "sql"):
+    for how in ("native", "walk", "sql") if hubs else ():
         run("distill", "--engine", how)
-        ours = stored_scores(options, workspace)
+        ours = {table: dict(rows_of(workspace, f"select oid, score from {table}")) for table in ("hubs", "auth")}
         found = max(difference(hubs, ours["hubs"]), difference(authorities, ours["auth"]))
-        print(f"{engine}, distill --engine {how}: {len(ours['hubs'])} hubs, largest difference {found:.1e}")
+        print(f"{engine}, distill --engine {how}: {len(ours['hubs'])} hubs, largest difference {found:.1e}", flush=True)
         worst = max(worst, found)
-    theirs = bulk_probe_of(workspace, batch, {key[0] for key in judged})
-    found = max((abs(judged[key] - log) / max(abs(log), 1.0) for key, log in theirs.items() if key in judged), default=0.0)
-    if judged.keys() != theirs.keys():
-        sys.exit(f"error: {engine} has {len(theirs)} judgments, Spark {len(judged)}")
-    print(f"{engine}, BulkProbe: {len(theirs)} judgments, largest relative difference {found:.1e}")
-    worst = max(worst, found)
+    if judged:
+        theirs = bulk_probe_of(workspace, batch, {key[0] for key in judged})
+        if judged.keys() != theirs.keys():
+            sys.exit(f"error: {engine} has {len(theirs)} judgments, Spark {len(judged)}")
+        found = max(abs(judged[key] - log) / max(abs(log), 1.0) for key, log in theirs.items())
+        print(f"{engine}, BulkProbe: {len(theirs)} judgments, largest relative difference {found:.1e}", flush=True)
+        worst = max(worst, found)
     same = 0
     for name, (columns, rows, values) in answers.items():
         answer = json.loads(run("query", name, "--json", *(f"{name}={value}" for name, value in values.items())))
@@ -247,7 +254,8 @@ def compare(options, batch, workspace, hubs, authorities, judged, answers):
             print(f"{engine}, query {name}: the answers differ: {rows[:2]} {ours[:2]}")
         same += found <= ALLOWED
         worst = max(worst, found)
-    print(f"{engine}, queries: {same} of {len(answers)} answers are the same", flush=True)
+    if answers:
+        print(f"{engine}, queries: {same} of {len(answers)} answers are the same", flush=True)
     return worst
 
 
@@ -259,44 +267,33 @@ def program(options, *arguments):
     return done.stdout
 
 
-def stored_scores(options, workspace):
-    """The scores that the program has stored."""
-    import pyspark.sql
-
-    spark = pyspark.sql.SparkSession.getActiveSession()
-    with tempfile.TemporaryDirectory() as folder:
-        tables = pathlib.Path(folder, "tables")
-        program(options, "-C", workspace, "export", "tables", "-o", tables)
-        read = lambda name: {row.oid: row.score for row in spark.read.parquet(str(tables / name)).collect()}
-        return {name: read(name) for name in ("hubs", "auth")}
-
-
 def difference(one, other):
     """The largest difference of two sets of scores; one that is missing is 0."""
     return max((abs(one.get(oid, 0.0) - other.get(oid, 0.0)) for oid in one.keys() | other.keys()), default=0.0)
 
 
-def bulk_probe_of(workspace, batch, nodes):
-    """The same statement in the database of a workspace."""
-    sql, judged = batch["statements"]["bulk_probe"], {}
+def rows_of(workspace, sql):
+    """Rows of numbers from the database of a workspace."""
     url = workspace / "porthole.url"
-    limits = -(2**63), 2**63 - 1
     if not url.exists():
-        db = sqlite3.connect(f"file:{workspace / 'porthole.db'}?mode=ro", uri=True)
-        for node in nodes:
-            judged |= {(node, did, kcid): log for did, kcid, log in db.execute(sql, (node, *limits))}
-        return judged
+        return sqlite3.connect(f"file:{workspace / 'porthole.db'}?mode=ro", uri=True).execute(sql).fetchall()
     if not shutil.which("psql"):
         sys.exit("error: missing\n  psql: apt-get install postgresql-client")
+    command = ["psql", "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", sql, url.read_text().strip()]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"error: {sql}: {done.stderr}")
+    number = lambda text: int(text) if text.lstrip("-").isdigit() else float(text)
+    return [tuple(map(number, line.split("\t"))) for line in done.stdout.splitlines()]
+
+
+def bulk_probe_of(workspace, batch, nodes):
+    """The same statement in the database of a workspace."""
+    judged = {}
     for node in nodes:
-        given = sql.replace("?1", str(node)).replace("?2", f"({limits[0] + 1})").replace("?3", str(limits[1]))
-        command = ["psql", "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", given, url.read_text().strip()]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"error: BulkProbe in PostgreSQL: {done.stderr}")
-        for line in done.stdout.splitlines():
-            did, kcid, log = line.split("\t")
-            judged[node, int(did), int(kcid)] = float(log)
+        sql = batch["statements"]["bulk_probe"].replace("?1", str(node))
+        sql = sql.replace("?2", str(1 - 2**63)).replace("?3", str(2**63 - 1))
+        judged |= {(node, did, kcid): log for did, kcid, log in rows_of(workspace, sql)}
     return judged
 
 
