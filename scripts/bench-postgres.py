@@ -35,6 +35,7 @@ def main():
     parser.add_argument("--only", choices=["probes", "distiller", "crawl"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--nodes", type=int, default=2000, help="topics of the generated taxonomy (probes)")
+    parser.add_argument("--documents", type=int, default=400, help="documents that are classified (probes)")
     parser.add_argument("--pages", type=int, default=5000, help="pages of the crawl that is distilled")
     parser.add_argument("--buffers", nargs="*", default=BUFFERS)
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
@@ -65,7 +66,7 @@ def probes(options):
         with Cluster(shared_buffers=buffers, fsync="off") as cluster:
             url = cluster.create(f"probes{number}")
             figures = json.loads(
-                run(options, "lab", "bench", "classifier", "--db", url, "--nodes", options.nodes, "--json")
+                run(options, "lab", "bench", "classifier", "--db", url, "--nodes", options.nodes, "--documents", options.documents, "--json")
             )
         size = figures["size"]
         of = {variant["name"]: variant["cost"] for variant in figures["variants"]}

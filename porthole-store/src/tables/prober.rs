@@ -31,7 +31,8 @@ pub struct Prober {
     /// TAXONOMY, which is small: the children of every inner node, by id.
     families: BTreeMap<TopicId, Vec<Child>>,
     marks: BTreeMap<TopicId, Mark>,
-    /// Size of the page cache in bytes; sorts use as much again. On PostgreSQL it is that of the server.
+    /// Size of the page cache in bytes; sorts use as much again. On PostgreSQL it is that of the server, where sorts use
+    /// `work_mem`.
     cache: u64,
     spent: Cell<Spent>,
 }
@@ -92,9 +93,6 @@ impl Prober {
         }
         let marks = read_topics(&db)?.iter().map(|row| (row.id, row.mark)).collect();
         let (families, cache) = (families(&db)?, cache_bytes(&db)?);
-        if db.sqlite().is_none() {
-            db.execute_batch(&format!("set work_mem = '{}kB'", (cache >> 10).max(64)))?;
-        }
         Ok(Prober { db, families, marks, cache, spent: Cell::default() })
     }
 
