@@ -18,7 +18,7 @@ use porthole_types::UrlId;
 
 pub use self::refresh::neighbourhoods;
 pub use self::sites::SiteBy;
-pub use self::snapshot::{Engine, Snapshot};
+pub use self::snapshot::{Engine, Snapshot, SqlInputs};
 
 /// Why a distillation failed.
 #[derive(Debug, thiserror::Error)]

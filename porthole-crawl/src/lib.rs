@@ -30,7 +30,7 @@ pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;
 pub use distill::{
     DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller, Engine, SiteBy, Snapshot,
-    neighbourhoods,
+    SqlInputs, neighbourhoods,
 };
 pub use endpoint::EndpointUrl;
 pub use engine::{

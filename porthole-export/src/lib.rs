@@ -17,6 +17,8 @@ mod output;
 mod page_row;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_table;
 mod run;
 mod skipped;
 mod sorted_lines;
@@ -34,6 +36,8 @@ pub use output::ExportOutput;
 pub use page_row::{CsvPages, ExportPages, JsonPages, PAGE_COLUMNS};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetPages;
+#[cfg(feature = "parquet")]
+pub use parquet_table::{export_rows, export_table};
 pub use run::{ExportSource, Exported, RowWriter, export};
 pub use skipped::{CsvSkipped, ExportSkipped, JsonSkipped, SKIPPED_COLUMNS};
 pub use surt::surt;

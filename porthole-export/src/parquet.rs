@@ -53,7 +53,7 @@ const SCHEMA: &str = "message page {
 const TEXT_COLUMN: &str = "    optional binary text (UTF8);\n";
 
 /// A value of a column.
-enum ParquetValue {
+pub(crate) enum ParquetValue {
     Text(Option<String>),
     Int(Option<i64>),
     Real(Option<f64>),
@@ -167,16 +167,24 @@ impl<'a> ParquetPages<'a> {
     fn write_group(&mut self) -> Result<(), ParquetError> {
         let rows = std::mem::take(&mut self.rows);
         let Some(file) = self.file.as_mut().filter(|_| !rows.is_empty()) else { return Ok(()) };
-        let mut group = file.writer.next_row_group()?;
-        let mut number = 0;
-        while let Some(mut column) = group.next_column()? {
-            write_column(column.untyped(), &rows, number)?;
-            column.close()?;
-            number += 1;
-        }
-        group.close()?;
-        Ok(())
+        write_rows(&mut file.writer, &rows)
     }
+}
+
+/// Writes rows as a row group.
+pub(crate) fn write_rows<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    rows: &[Vec<ParquetValue>],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    let mut number = 0;
+    while let Some(mut column) = group.next_column()? {
+        write_column(column.untyped(), rows, number)?;
+        column.close()?;
+        number += 1;
+    }
+    group.close()?;
+    Ok(())
 }
 
 fn write_column(

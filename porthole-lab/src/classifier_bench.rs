@@ -14,6 +14,7 @@ pub use measure::ClassifierBench;
 pub use model::SyntheticModel;
 pub use rows::table_rows;
 
+use porthole_store::DatabaseLocation;
 use porthole_topic::{Critic, Taxonomy, TaxonomyError};
 
 /// Setup of the benchmark.
@@ -48,18 +49,25 @@ impl ClassifierSetup {
     pub const USUAL: ClassifierSetup =
         ClassifierSetup { nodes: 2_000, documents: 400, vocabulary: 100_000, seed: 1 };
 
-    /// Runs all measurements, in a temporary database. `step` is called with a description of each step.
+    /// Runs all measurements, in an empty database or, without one, in a temporary file. `step` is called with a
+    /// description of each step.
     ///
     /// # Errors
     /// If the database cannot be written or read.
-    pub fn run(self, step: &mut dyn FnMut(&str)) -> Result<ClassifierFigures, ClassifierBenchError> {
+    pub fn run(
+        self,
+        database: Option<DatabaseLocation>,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<ClassifierFigures, ClassifierBenchError> {
         let folder = tempfile::tempdir()?;
+        let database =
+            database.unwrap_or_else(|| DatabaseLocation::File(folder.path().join("classifier.db")));
         let model = SyntheticModel::new(usize::from(self.nodes), self.vocabulary, self.seed);
         let tree = Taxonomy::from_rows(model.topics())?;
         let mut critic = Critic::new(model.model(), &tree).uncalibrated();
         let documents = model.documents(self.documents as usize);
         step("filling the tables");
-        let mut bench = ClassifierBench::new(folder.path(), model.topics(), &mut critic, &documents)?;
+        let mut bench = ClassifierBench::new(database, model.topics(), &mut critic, &documents)?;
         Ok(bench.run(&mut |what| step(&format!("measuring {what}")))?)
     }
 }
@@ -96,7 +104,7 @@ mod tests {
     #[test]
     fn a_small_bench_has_all_figures_and_the_variants_agree() {
         let setup = ClassifierSetup { nodes: 100, documents: 16, vocabulary: 2_000, seed: 1 };
-        let figures = setup.run(&mut |_| ()).unwrap();
+        let figures = setup.run(None, &mut |_| ()).unwrap();
         assert!(figures.disagreement < 1e-9, "{}", figures.disagreement);
         let names: Vec<_> = figures.variants.iter().map(|variant| variant.name).collect();
         assert_eq!(names, ["SingleProbe (STAT)", "SingleProbe (BLOB)", "BulkProbe", "native critic"]);

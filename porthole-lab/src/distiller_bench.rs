@@ -4,11 +4,10 @@
 mod graph;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 
 use porthole_crawl::{CrawlError, DistillError, Engine, Snapshot};
-use porthole_store::{SqlDistiller, SqlScores, SqliteReader};
+use porthole_store::{DatabaseLocation, SqlDistiller, SqlScores, TableReader};
 use porthole_types::UrlId;
 use serde::Serialize;
 
@@ -38,13 +37,18 @@ impl DistillerSetup {
     /// The default setup.
     pub const USUAL: DistillerSetup = DistillerSetup { pages: 5_000, rounds: 5, seed: 1 };
 
-    /// Crawls, and measures every variant. `step` is called with a description of each step.
+    /// Crawls, and measures every variant, in an empty database or, without one, in a temporary file. `step` is called
+    /// with a description of each step.
     ///
     /// # Errors
     /// If the database cannot be written or read.
-    pub async fn run(self, step: &mut dyn FnMut(&str)) -> Result<DistillerFigures, DistillerBenchError> {
+    pub async fn run(
+        self,
+        database: Option<DatabaseLocation>,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<DistillerFigures, DistillerBenchError> {
         let folder = tempfile::tempdir()?;
-        let database = folder.path().join("crawl.db");
+        let database = database.unwrap_or_else(|| DatabaseLocation::File(folder.path().join("crawl.db")));
         step("crawling a synthetic web");
         crawl(&database, self.pages, self.seed).await?;
         run(&database, self.rounds, &mut |round| step(&format!("round {} of {}", round + 1, self.rounds)))
@@ -108,11 +112,11 @@ impl DistillerVariant {
 
 /// Runs every variant `rounds` times, interleaved; `progress` is called with each round.
 fn run(
-    database: &Path,
+    database: &DatabaseLocation,
     rounds: u16,
     progress: &mut dyn FnMut(u16),
 ) -> Result<DistillerFigures, DistillerBenchError> {
-    let reader = SqliteReader::open(database)?;
+    let reader = TableReader::open_at(database)?;
     let mut runs: Vec<Vec<VariantRun>> = VARIANTS.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
         progress(round);
@@ -140,7 +144,7 @@ struct VariantRun {
     hubs: BTreeMap<UrlId, f64>,
 }
 
-type Measure = fn(&SqliteReader) -> Result<VariantRun, DistillerBenchError>;
+type Measure = fn(&TableReader) -> Result<VariantRun, DistillerBenchError>;
 
 const WALK: &str = "edge walk in the database";
 const JOIN: &str = "joins in the database";
@@ -153,7 +157,7 @@ const VARIANTS: &[(&str, Measure)] = &[
     ("native", |reader| in_memory(reader, Engine::Native)),
 ];
 
-fn in_memory(reader: &SqliteReader, engine: Engine) -> Result<VariantRun, DistillerBenchError> {
+fn in_memory(reader: &TableReader, engine: Engine) -> Result<VariantRun, DistillerBenchError> {
     let start = Instant::now();
     let snapshot = Snapshot::read(reader)?;
     let reading = millis(start);
@@ -167,7 +171,7 @@ fn in_memory(reader: &SqliteReader, engine: Engine) -> Result<VariantRun, Distil
 /// Computes scores inside the database, to a tolerance or a maximum number of iterations.
 type BySql = fn(SqlDistiller, f64, usize) -> porthole_store::Result<SqlScores>;
 
-fn in_database(reader: &SqliteReader, find: BySql) -> Result<VariantRun, DistillerBenchError> {
+fn in_database(reader: &TableReader, find: BySql) -> Result<VariantRun, DistillerBenchError> {
     // The candidates for authorities are computed in memory; that is not measured.
     let snapshot = Snapshot::read(reader)?;
     let start = Instant::now();
@@ -242,7 +246,7 @@ mod tests {
     #[test]
     fn the_variants_agree_on_a_small_crawl() {
         let setup = DistillerSetup { pages: 300, rounds: 2, seed: 1 };
-        let figures = pollster::block_on(setup.run(&mut |_| ())).unwrap();
+        let figures = pollster::block_on(setup.run(None, &mut |_| ())).unwrap();
         assert!(figures.disagreement < 1e-9, "{figures:?}");
         assert!(figures.pages >= 200 && figures.links > figures.pages, "{figures:?}");
         assert!(figures.variants.iter().all(|variant| variant.iterations > 2), "{figures:?}");

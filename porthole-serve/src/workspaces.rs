@@ -40,6 +40,7 @@ impl ServedWorkspace {
                 Err(_) => Err(error),
             }
         })?;
+        let reader = reader.asking_by(DatabaseLocation::for_questions(folder)?);
         Ok(ServedWorkspace {
             name: name.to_owned(),
             folder: folder.to_owned(),

@@ -39,16 +39,17 @@ pub use rows::{KnownUrl, PageFilter, RowTable, SkippedUrl, StoredLink, StoredPag
 pub use search::{
     FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
 };
-pub use sqlite::{
-    BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, TextIndex,
-};
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint, FetchedUrl, GraphEdge,
     GraphNode, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
     SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
 };
-pub use tables::{DatabaseLocation, TableReader, TableStore, TableWriter};
+pub use tables::{
+    BATCH_TABLES, BatchTable, BulkJudgment, ColumnType, DatabaseLocation, ProbeTable, Prober, Spent,
+    SqlDistillation, SqlDistiller, SqlScores, TablePortion, TableReader, TableStore, TableWriter, TextIndex,
+    batch_statements,
+};
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
     TermWord, TopicChange,

@@ -5,12 +5,18 @@
 //! trips, however many rows it changes.
 
 mod connection;
+mod full_text;
 mod open;
 mod sandbox;
 mod schema;
+mod tls;
 mod values;
 
 pub(crate) use self::connection::{PgConnection, PgStatement, PgStream, shown};
-pub(crate) use self::open::{StoreLock, is_crawled, lock, reader, sync, workspace_writer, writer};
+pub(crate) use self::full_text::{TsVectorIndex, has_text_index};
+pub(crate) use self::open::{
+    StoreLock, calculator, is_crawled, lock, reader, sync, workspace_writer, writer,
+};
 pub(crate) use self::sandbox::{answer, answer_named};
+pub(crate) use self::schema::views;
 pub(crate) use self::values::{PgError, blob, integer, is_null, real, text};

@@ -1,8 +1,8 @@
 //! The named queries. [`monitor`] is about the state of a crawl, [`standing`] and [`communities`] about topics, their
 //! pages and the links between them.
 //!
-//! The SQL is limited to what SQLite and PostgreSQL share. `rowid` is the number of a row of `crawl`, a column of this
-//! name in PostgreSQL.
+//! The SQL is limited to what SQLite, PostgreSQL and Spark share: whole numbers are divided only where nothing remains.
+//! `rowid` is the number of a row of `crawl`, a column of this name in PostgreSQL.
 
 mod communities;
 mod monitor;

@@ -59,9 +59,19 @@ impl Connection {
         self.begin("begin", "begin isolation level repeatable read read only")
     }
 
+    /// Begins a transaction that reads one state of the tables and writes temporary ones.
+    pub(crate) fn calculation(&self) -> Result<Transaction<'_>> {
+        self.begin("begin", "begin isolation level repeatable read")
+    }
+
     /// Begins a transaction that writes. Writers wait for each other.
     pub(crate) fn write_transaction(&self) -> Result<Transaction<'_>> {
         self.begin("begin immediate", "begin; select pg_advisory_xact_lock(1886351988, 2)")
+    }
+
+    /// Begins a transaction that writes the full-text index. In PostgreSQL the crawl does not wait for it.
+    pub(crate) fn index_transaction(&self) -> Result<Transaction<'_>> {
+        self.begin("begin immediate", "begin; select pg_advisory_xact_lock(1886351989, 1)")
     }
 
     fn begin(&self, sqlite: &str, postgres: &str) -> Result<Transaction<'_>> {

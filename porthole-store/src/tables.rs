@@ -8,8 +8,11 @@
 //! The statements are the same on SQLite and PostgreSQL ([`crate::sql`]).
 
 mod about;
+mod batch;
 mod commands;
 mod counts;
+mod distill;
+pub(crate) mod full_text;
 mod graph;
 mod hosts;
 mod kept;
@@ -21,23 +24,28 @@ mod location;
 mod lookup;
 mod plan;
 mod points;
+mod prober;
 mod reader;
 mod reader_pool;
 mod revisit;
 mod rows;
+mod search;
 mod statistics;
 mod store;
 mod sweep;
+mod text_index;
 mod topics;
 mod tried;
 mod upkeep;
 mod workspace_writer;
 mod write;
 
+pub use self::batch::{BATCH_TABLES, BatchTable, ColumnType, TablePortion, batch_statements};
+pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
 pub use self::location::DatabaseLocation;
+pub use self::prober::{BulkJudgment, ProbeTable, Prober, Spent};
 pub use self::reader::TableReader;
-pub(crate) use self::rows::{SITES_BELOW, names_below};
-pub(crate) use self::statistics::{RECORD, did};
 pub use self::store::TableStore;
-pub(crate) use self::topics::read_topics;
+pub use self::text_index::TextIndex;
+pub(crate) use self::text_index::{change_number, number};
 pub use self::workspace_writer::TableWriter;

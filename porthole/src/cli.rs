@@ -25,12 +25,12 @@ pub(crate) use self::candidates::CandidateSources;
 pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
-#[cfg(feature = "parquet")]
-pub(crate) use self::export::ExportParquet;
 pub(crate) use self::export::{
     Export, ExportDocuments, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz,
     ExportWarc, PageSelection,
 };
+#[cfg(feature = "parquet")]
+pub(crate) use self::export::{ExportParquet, ExportTables};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Teach, Usefulness};
 #[cfg(feature = "lab")]

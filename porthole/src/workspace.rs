@@ -172,14 +172,7 @@ impl Workspace {
 
     /// Opens the full-text index to bring it up to date.
     pub(crate) fn text_index(&self) -> anyhow::Result<TextIndex> {
-        match &self.database {
-            DatabaseLocation::File(path) => {
-                TextIndex::open(path).context("cannot write the full-text index; try --no-update")
-            }
-            DatabaseLocation::Postgres(_) => {
-                Err(misuse("full-text search is not supported on PostgreSQL yet"))
-            }
-        }
+        TextIndex::open_at(&self.database).context("cannot write the full-text index; try --no-update")
     }
 
     /// Opens the database for writes beside a crawl, whether or not one is running.
@@ -237,7 +230,7 @@ impl Workspace {
                 Err(_) => Err(error),
             }
         });
-        Ok(reader?.telling(output::say))
+        Ok(reader?.asking_by(DatabaseLocation::for_questions(&self.root)?).telling(output::say))
     }
 }
 

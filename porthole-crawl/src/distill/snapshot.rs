@@ -36,6 +36,23 @@ pub struct Snapshot {
     hub_factors: Option<Vec<f64>>,
 }
 
+/// What a distillation by SQL needs besides the tables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SqlInputs {
+    /// Minimum relevance of authorities (exclusive).
+    pub rho: f64,
+    /// Factors from marks of pages and sites.
+    pub factors: Vec<(UrlId, f64)>,
+    /// Factors from marks of hubs.
+    pub hub_factors: Vec<(UrlId, f64)>,
+    /// Sites that count as another one.
+    pub sites: Vec<(SiteId, SiteId)>,
+    /// Change of the scores at which the iteration ends.
+    pub tolerance: f64,
+    /// Maximum number of iterations.
+    pub max_iterations: usize,
+}
+
 impl Snapshot {
     /// Reads the committed graph.
     ///
@@ -148,18 +165,34 @@ impl Snapshot {
     /// # Errors
     /// If the database fails.
     pub fn sql_distiller(&self, reader: &SqliteReader, rho: f64) -> Result<SqlDistiller, DistillError> {
-        let distiller = self.distiller(rho)?;
-        let (factors, hub_factors) =
-            (self.marked(self.factors.as_ref()), self.marked(self.hub_factors.as_ref()));
-        let sites: Vec<(SiteId, SiteId)> = self.aliases.iter().map(|(site, other)| (*site, *other)).collect();
+        let inputs = self.sql_inputs(rho)?;
         let how = SqlDistillation {
-            rho: distiller.rho(),
+            rho: inputs.rho,
             correct_inflation: true,
-            factors: &factors,
-            hub_factors: &hub_factors,
-            sites: &sites,
+            factors: &inputs.factors,
+            hub_factors: &inputs.hub_factors,
+            sites: &inputs.sites,
         };
         Ok(reader.distiller(&how)?)
+    }
+
+    /// What the statements of the distiller need besides the tables.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn sql_inputs(&self, rho: f64) -> Result<SqlInputs, DistillError> {
+        let DistillOptions { tolerance, max_iterations, .. } = DistillOptions::default();
+        let mut sites: Vec<(SiteId, SiteId)> =
+            self.aliases.iter().map(|(site, other)| (*site, *other)).collect();
+        sites.sort_unstable();
+        Ok(SqlInputs {
+            rho: self.distiller(rho)?.rho(),
+            factors: self.marked(self.factors.as_ref()),
+            hub_factors: self.marked(self.hub_factors.as_ref()),
+            sites,
+            tolerance,
+            max_iterations,
+        })
     }
 
     /// The marked pages with their factors.

@@ -9,7 +9,7 @@ use porthole_report::svg::{Axis, Chart, ChartBar, Marks, Scale, Series};
 pub struct ClassifierFigures {
     /// Sizes of the data.
     pub size: BenchSize,
-    /// (a): each variant at a cache of 5% of STAT.
+    /// (a): each variant with a cache of 5% of STAT, or that of the server.
     pub variants: Vec<ClassifierVariant>,
     /// (b): from a small cache to one that holds STAT.
     pub sweep: Vec<CacheSweepPoint>,
@@ -112,6 +112,13 @@ pub struct FigureTable {
     pub rows: Vec<Vec<String>>,
 }
 
+impl BenchSize {
+    /// Size of the cache in (a) as a share of STAT, in percent.
+    pub fn cache_share(&self) -> String {
+        format!("{:.0}%", 100.0 * self.cache_bytes as f64 / self.stat_bytes.max(1) as f64)
+    }
+}
+
 impl OutputPoint {
     /// Size of the output, |{ci}| x |{d}|.
     pub fn output(&self) -> usize {
@@ -159,7 +166,7 @@ impl ClassifierFigures {
     }
 
     fn variants_table(&self) -> FigureTable {
-        let title = "(a) a document, cache of 5% of STAT".to_owned();
+        let title = format!("(a) a document, cache of {} of STAT", self.size.cache_share());
         let head = vec!["variant", "documents", "misses", "\u{b5}s", "probe", "scan", "cpu"];
         let row = |variant: &ClassifierVariant| {
             let numbers = [variant.cost.micros, variant.probe, variant.scan, variant.cpu].map(short);
@@ -210,7 +217,7 @@ impl ClassifierFigures {
         };
         let parts = ["reading statistics", "reading the document", "arithmetic"].map(str::to_owned).to_vec();
         Chart {
-            title: "(a) time a document, cache of 5% of STAT".into(),
+            title: format!("(a) time a document, cache of {} of STAT", self.size.cache_share()),
             x: Axis { label: "variant".into(), scale: Scale::Linear },
             y: Axis { label: "milliseconds a document".into(), scale: Scale::Linear },
             marks: Marks::Bars { parts, bars: self.variants.iter().map(bar).collect() },

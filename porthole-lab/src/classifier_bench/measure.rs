@@ -1,10 +1,11 @@
 //! Runs the variants and measures their time and misses.
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use porthole_store::{DocumentRow, ProbeTable, Prober, Result, Spent, SqliteStore, Store, WorkspaceWriter};
+use porthole_store::{
+    DatabaseLocation, DocumentRow, ProbeTable, Prober, Result, Spent, Store, TableStore, WorkspaceWriter,
+};
 use porthole_topic::Critic;
 use porthole_types::{Mark, TopicId, TopicRow};
 
@@ -13,9 +14,9 @@ use super::figures::{
 };
 use super::rows::table_rows;
 
-/// A benchmark with its temporary database.
+/// A benchmark with its database.
 pub struct ClassifierBench<'a> {
-    database: PathBuf,
+    database: DatabaseLocation,
     topics: &'a [TopicRow],
     /// The native critic, for comparison.
     critic: &'a mut Critic,
@@ -39,16 +40,14 @@ const COMPARED: usize = 5;
 const TAKES: usize = 3;
 
 impl<'a> ClassifierBench<'a> {
-    /// Fills a database in a folder with a critic's model. The critic should be uncalibrated, for a tree of these
-    /// topics.
+    /// Fills an empty database with a critic's model. The critic should be uncalibrated, for a tree of these topics.
     pub fn new(
-        folder: &Path,
+        database: DatabaseLocation,
         topics: &'a [TopicRow],
         critic: &'a mut Critic,
         documents: &'a [DocumentRow],
     ) -> Result<Self> {
-        let database = folder.join("classifier.db");
-        let mut store = SqliteStore::open(&database)?;
+        let mut store = TableStore::open_at(&database)?;
         store.set_topics(topics)?;
         let (nodes, stats) = table_rows(critic.model());
         store.set_statistics(&nodes, &mut stats.into_iter())?;
@@ -61,12 +60,17 @@ impl<'a> ClassifierBench<'a> {
     /// Runs all measurements. `step` is called with a description of each step.
     pub fn run(&mut self, step: &mut dyn FnMut(&str)) -> Result<ClassifierFigures> {
         let size = self.size()?;
-        step("the variants, at a cache of 5% of STAT");
+        step("the variants, with a small cache");
         let mut variants = self.variants()?;
         let disagreement = self.disagreement()?;
         variants.push(self.native());
         let mut sweep = Vec::new();
-        for cache in SWEEP {
+        // The cache of a server is that of its configuration.
+        let caches = match self.database {
+            DatabaseLocation::File(_) => SWEEP.to_vec(),
+            DatabaseLocation::Postgres(_) => vec![size.cache_bytes as f64 / size.stat_bytes as f64],
+        };
+        for cache in caches {
             step(&format!("a cache of {:.0}% of STAT", cache * 100.0));
             sweep.push(self.sweep_point(cache)?);
         }
@@ -77,14 +81,14 @@ impl<'a> ClassifierBench<'a> {
     }
 
     fn set_documents(&self, documents: &[DocumentRow]) -> Result<()> {
-        let mut store = SqliteStore::open(&self.database)?;
+        let mut store = TableStore::open_at(&self.database)?;
         store.set_documents(&mut documents.iter().cloned())?;
         // Checkpoint into the database file: pages in the log are read differently.
         store.tidy()
     }
 
     fn size(&self) -> Result<BenchSize> {
-        let prober = Prober::open(&self.database, None)?;
+        let prober = self.prober(CACHE)?;
         let page = prober.page_bytes()?;
         let stat = prober.pages(ProbeTable::Stat)?;
         let terms: usize = self.documents.iter().map(|document| document.terms.len()).sum();
@@ -93,7 +97,7 @@ impl<'a> ClassifierBench<'a> {
             path_nodes: self.topics.iter().filter(|row| row.mark == Mark::Path).count(),
             stat_bytes: stat * page,
             blob_bytes: prober.pages(ProbeTable::Blob)? * page,
-            cache_bytes: u64::from(share(stat, CACHE)) * page,
+            cache_bytes: prober.cache_bytes(),
             documents: self.documents.len(),
             terms: terms as f64 / self.documents.len() as f64,
         })
@@ -101,8 +105,8 @@ impl<'a> ClassifierBench<'a> {
 
     /// A prober with an empty cache of a share of STAT.
     fn prober(&self, cache: f64) -> Result<Prober> {
-        let pages = Prober::open(&self.database, None)?.pages(ProbeTable::Stat)?;
-        Prober::open(&self.database, Some(share(pages, cache)))
+        let pages = Prober::open_at(&self.database, None)?.pages(ProbeTable::Stat)?;
+        Prober::open_at(&self.database, Some(share(pages, cache)))
     }
 
     /// (a).
@@ -223,7 +227,7 @@ fn measured<T>(
     judge: impl FnOnce() -> Result<Vec<T>>,
 ) -> Result<ClassifierVariant> {
     let (before, started) = (prober.spent(), Instant::now());
-    let (judged, misses) = Prober::count_reads(judge);
+    let (judged, misses) = prober.count_reads(judge);
     let (documents, micros) = (judged?.len(), started.elapsed().as_secs_f64() * 1e6);
     let each = |micros: f64| micros / documents as f64;
     let spent =

@@ -1,11 +1,10 @@
 //! A link graph to distil: a crawl of a synthetic web, judged by its ground truth.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use porthole_crawl::{Crawl, Focus, Limits, Seen};
 use porthole_page::Page;
-use porthole_store::{SqliteStore, Store};
+use porthole_store::{DatabaseLocation, Store, TableStore};
 use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
 
@@ -16,13 +15,17 @@ use porthole_webs::synth::{SynthParams, SyntheticWeb};
 const WEB: u64 = 20;
 
 /// Crawls a synthetic web for one of its topics into a new database.
-pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), DistillerBenchError> {
+pub(super) async fn crawl(
+    database: &DatabaseLocation,
+    pages: u64,
+    seed: u64,
+) -> Result<(), DistillerBenchError> {
     let clock = Arc::new(ManualClock::default());
     let web_pages = u32::try_from(pages * WEB).unwrap_or(u32::MAX).max(20_000);
     let params = SynthParams { seed, pages: web_pages, ..SynthParams::default() };
     let web = Arc::new(SyntheticWeb::new(params, clock.clone())?);
     let topic = web.topic("/Recreation/Cycling").unwrap_or(TopicId(1));
-    let mut store = SqliteStore::open(database)?;
+    let mut store = TableStore::open_at(database)?;
     let marks = web.topics().iter().map(|of| if of.id == topic { Mark::Good } else { Mark::Null }).collect();
     let strategy = Box::new(porthole_strategy::Soft);
     let judge = Box::new(TruthJudge { web: web.clone(), topic });

@@ -120,7 +120,7 @@ fn classifier(
         seed: lab.experiment().seed,
         ..classifier_bench::ClassifierSetup::USUAL
     };
-    let figures = setup.run(tell).map_err(|error| failed(error.into()))?;
+    let figures = setup.run(None, tell).map_err(|error| failed(error.into()))?;
     let numbers = serde_json::to_string_pretty(&figures).map_err(|error| failed(error.into()))?;
     Ok(Findings { numbers, drawing: Some(figures.svg()) })
 }
@@ -136,7 +136,7 @@ fn distiller(
         seed: lab.experiment().seed,
         ..distiller_bench::DistillerSetup::USUAL
     };
-    let figures = pollster::block_on(setup.run(tell)).map_err(|error| failed(error.into()))?;
+    let figures = pollster::block_on(setup.run(None, tell)).map_err(|error| failed(error.into()))?;
     let numbers = serde_json::to_string_pretty(&figures).map_err(|error| failed(error.into()))?;
     Ok(Findings { numbers, drawing: Some(figures.svg()) })
 }

@@ -13,8 +13,9 @@ use futures_util::{StreamExt, future, stream};
 use tokio::runtime::Runtime;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, RowStream};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, RowStream};
 
+use super::tls;
 use super::values::PgValue;
 use crate::sql::Value;
 use crate::{Error, Result};
@@ -64,7 +65,9 @@ impl PgConnection {
             database: shown(url),
             reason: super::values::words(error),
         };
-        let mut config: Config = url.parse().map_err(|error| fail(&error))?;
+        let (simple, tls) =
+            tls::of_url(url).map_err(|reason| Error::Connect { database: shown(url), reason })?;
+        let mut config: Config = simple.parse().map_err(|error| fail(&error))?;
         if config.get_application_name().is_none() {
             config.application_name("porthole");
         }
@@ -75,7 +78,7 @@ impl PgConnection {
         let notified = Arc::new(AtomicI64::new(0));
         let count = Arc::clone(&notified);
         runtime()?.spawn(async move {
-            match config.connect(NoTls).await {
+            match config.connect(tls).await {
                 Err(error) => drop(tell.send(Err(error))),
                 Ok((client, mut connection)) => {
                     drop(tell.send(Ok(client)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use porthole_types::{CANON_COMPATIBLE, CANON_VERSION};
 
 use super::connection::{PgConnection, shown};
-use super::schema::{self, VERSION};
+use super::schema::{self, FIRST, VERSION};
 use crate::sql::{Connection, Optional};
 use crate::{Error, Result};
 
@@ -21,34 +21,43 @@ const VERSION_SETTING: &str = "schema_version";
 /// Setting: version of the rules for canonical URLs.
 const CANON_SETTING: &str = "canon_version";
 
-/// Opens a database for a crawl, creating the tables if there are none. The connection must hold the [`lock`].
+/// Opens a database for a crawl, creating or migrating the tables if necessary. The process must hold the [`lock`].
 pub(crate) fn writer(url: &str) -> Result<Connection> {
-    let db = workspace_writer(url)?;
+    let db = connect(url)?;
+    bring_up(&db, url)?;
     // Changes of this connection are not news to it. Commits do not wait for the disk; `sync` does.
     db.execute_batch("listen porthole; set porthole.store = 'on'; set synchronous_commit = off")?;
     Ok(db)
 }
 
-/// Opens a database for writes, creating the tables if there are none.
+/// Opens a database for writes, creating the tables if there are none. Tables of an older version are migrated first,
+/// which is possible only while no crawl runs.
 pub(crate) fn workspace_writer(url: &str) -> Result<Connection> {
     let db = connect(url)?;
-    if version(&db, url)?.is_none() {
-        create(&db, url)?;
-    }
-    check_rules(&db, url)?;
+    let is_older = version(&db, url)?.is_some_and(|version| version < VERSION);
+    let _lock = if is_older { Some(lock(url)?) } else { None };
+    bring_up(&db, url)?;
     Ok(db)
 }
 
 /// Opens a database for reading: transactions cannot write.
 pub(crate) fn reader(url: &str) -> Result<Connection> {
-    let db = connect(url)?;
-    match version(&db, url)? {
-        Some(_) => db.execute_batch("set default_transaction_read_only = on")?,
-        None => {
-            return Err(Error::Connect { database: shown(url), reason: "it has no tables yet".to_owned() });
-        }
-    }
+    let db = calculator(url)?;
+    db.execute_batch("set default_transaction_read_only = on")?;
     Ok(db)
+}
+
+/// Opens a database for reading, with temporary tables for intermediate results.
+pub(crate) fn calculator(url: &str) -> Result<Connection> {
+    let db = connect(url)?;
+    let reason = match version(&db, url)? {
+        Some(VERSION) => return Ok(db),
+        None => "it has no tables yet".to_owned(),
+        Some(older) => {
+            format!("its schema version is {older}; any command that writes migrates it to {VERSION}")
+        }
+    };
+    Err(Error::Connect { database: shown(url), reason })
 }
 
 fn connect(url: &str) -> Result<Connection> {
@@ -73,29 +82,36 @@ fn version(db: &Connection, url: &str) -> Result<Option<i64>> {
     let found: Option<String> = setting(db, VERSION_SETTING)?;
     match found.and_then(|found| found.parse().ok()) {
         None => Err(Error::Foreign(path(url))),
-        Some(VERSION) => Ok(Some(VERSION)),
+        Some(found @ FIRST..=VERSION) => Ok(Some(found)),
         Some(found) if found > VERSION => Err(Error::Newer { path: path(url), found, known: VERSION }),
         Some(found) => Err(Error::Connect {
             database: shown(url),
             reason: format!(
-                "its schema version is {found}, this program needs {VERSION} and cannot migrate it: use the program \
-                 that created it"
+                "its schema version is {found}, and {FIRST} was the first on PostgreSQL: use the program that \
+                 created it"
             ),
         }),
     }
 }
 
-/// Creates the tables, unless another process has done so meanwhile.
-fn create(db: &Connection, url: &str) -> Result<()> {
-    let tx = db.write_transaction()?;
-    if version(&tx, url)?.is_none() {
-        tx.execute_batch(schema::TABLES)?;
-        tx.execute(
-            "insert into setting(name, value) values (?1, ?2)",
-            [VERSION_SETTING, &VERSION.to_string()],
-        )?;
+/// Creates the tables and brings them to the current version, unless another process has done so meanwhile. Each step and
+/// its number are written in one transaction, so that a kill in between leaves tables that the next open continues to
+/// migrate.
+fn bring_up(db: &Connection, url: &str) -> Result<()> {
+    while version(db, url)? != Some(VERSION) {
+        let tx = db.write_transaction()?;
+        let (step, number) = match version(&tx, url)? {
+            None => (schema::TABLES, FIRST),
+            Some(VERSION) => break,
+            Some(older) => {
+                (schema::MIGRATIONS[usize::try_from(older - FIRST).unwrap_or_default()], older + 1)
+            }
+        };
+        tx.execute_batch(step)?;
+        set_setting(&tx, VERSION_SETTING, &number.to_string())?;
+        tx.commit()?;
     }
-    tx.commit()
+    check_rules(db, url)
 }
 
 /// Stores the version of the URL rules in new tables or ones with older rules whose URLs still hold, and rejects any
@@ -110,8 +126,12 @@ fn check_rules(db: &Connection, url: &str) -> Result<()> {
 }
 
 fn set_rules(db: &Connection) -> Result<()> {
+    set_setting(db, CANON_SETTING, &CANON_VERSION.to_string())
+}
+
+fn set_setting(db: &Connection, name: &str, value: &str) -> Result<()> {
     let sql = "insert into setting(name, value) values (?1, ?2) on conflict (name) do update set value = excluded.value";
-    db.execute(sql, [CANON_SETTING, &CANON_VERSION.to_string()]).map(drop)
+    db.execute(sql, [name, value]).map(drop)
 }
 
 fn setting(db: &Connection, name: &str) -> Result<Option<String>> {

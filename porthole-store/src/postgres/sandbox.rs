@@ -56,7 +56,7 @@ pub(crate) fn answer(db: &Connection, sql: &str, limits: &QueryLimits) -> Result
             "SQL is not run by a superuser of PostgreSQL; connect as the owner of the tables".into(),
         ));
     }
-    run(db, sql, limits)
+    run(db, sql, limits, "")
 }
 
 /// Runs one of our statements, with the values of its parameters.
@@ -66,7 +66,8 @@ pub(crate) fn answer_named(
     values: &[(String, SqlValue)],
     limits: &QueryLimits,
 ) -> Result<QueryAnswer> {
-    run(db, &with_values(sql, values), limits)
+    // They join whole tables, but PostgreSQL does not know how many rows their parts have, and takes them for few.
+    run(db, &with_values(sql, values), limits, "set local enable_nestloop = off")
 }
 
 /// The first name in a statement that is refused, wherever it stands.
@@ -99,7 +100,7 @@ fn with_values(sql: &str, values: &[(String, SqlValue)]) -> String {
     whole + rest
 }
 
-fn run(db: &Connection, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
+fn run(db: &Connection, sql: &str, limits: &QueryLimits, settings: &str) -> Result<QueryAnswer> {
     let Connection::Postgres(pg) = db else { return Err(Error::Unsupported("this question")) };
     if sql.len() > LONGEST_SQL {
         return Err(Error::Sql(format!("the statement is longer than {LONGEST_SQL} bytes")));
@@ -110,7 +111,8 @@ fn run(db: &Connection, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> 
     }
     let began = Instant::now();
     let _transaction = db.read_transaction()?;
-    db.execute_batch(&format!("set local statement_timeout = {}", limits.time.as_millis().max(1)))?;
+    let timeout = format!("set local statement_timeout = {}", limits.time.as_millis().max(1));
+    db.execute_batch(&format!("{timeout}; {settings}"))?;
     // A cursor is for a statement that reads, and for nothing else.
     let explain = |error: &tokio_postgres::Error| explained(error, limits);
     pg.ask(&format!("declare answer no scroll cursor for {sql}"), explain)?;

@@ -5,10 +5,49 @@
 //! no gaps. Rows of `crawl` are updated once or twice in their lives: the space that is left in its pages keeps the new
 //! version of a row in the page of the old one, so that no index changes.
 
-/// The version of the tables, that of SQLite's after all its migrations.
-pub(super) const VERSION: i64 = crate::sqlite::VERSION;
+/// The first version on PostgreSQL.
+pub(super) const FIRST: i64 = 14;
 
-/// Creates all tables.
+/// The version of the tables after all steps.
+pub(super) const VERSION: i64 = FIRST + MIGRATIONS.len() as i64;
+
+/// The steps from the first version on. A released step never changes; later changes are new steps.
+pub(super) const MIGRATIONS: &[&str] = &[
+    // The full-text index. `words` is the number of words of a text. No statistics of the columns that are long: they
+    // would take minutes, and rows are found by the index or by their numbers.
+    r#"
+    create table page_text(
+        rowid bigint primary key,
+        title text collate "C" not null,
+        body text collate "C" not null,
+        words bigint not null,
+        terms tsvector not null
+    );
+    create index page_text_terms on page_text using gin (terms);
+    alter table page_text alter terms set statistics 0, alter body set statistics 0;
+    create table page_anchor(rowid bigint primary key, words bigint not null, terms tsvector not null);
+    create index page_anchor_terms on page_anchor using gin (terms);
+    alter table page_anchor alter terms set statistics 0;
+    create table text_page(row bigint primary key, seq bigint not null, has_text bigint not null);
+    create table anchor(row bigint, text text collate "C", links bigint not null, primary key (row, text));
+    create table text_cursor(name text collate "C" primary key, position bigint not null, mark bigint not null);
+    create table text_count(name text collate "C" primary key, number bigint not null);
+    create table common_word(word text collate "C" primary key);
+    "#,
+];
+
+/// The definitions of the views by name.
+pub(crate) fn views() -> Vec<(&'static str, String)> {
+    ["link", "page", "tried"]
+        .into_iter()
+        .filter_map(|name| {
+            let (_, rest) = TABLES.split_once(&format!("create view {name} as"))?;
+            Some((name, rest.split(';').next()?.trim().to_owned()))
+        })
+        .collect()
+}
+
+/// Creates the tables of the first version.
 pub(super) const TABLES: &str = r#"
     create table crawl(
         rowid bigint primary key,

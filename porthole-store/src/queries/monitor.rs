@@ -6,11 +6,11 @@ use super::{NamedQuery, Parameter, TOPIC, rows};
 pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
     name: "harvest",
     description: "pages and mean relevance per minute; duplicates count as 0",
-    sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(credit) as harvest
+    sql: "select (lastvisited - lastvisited % 60000) / 60000 as minute, count(*) as pages, avg(credit) as harvest
           from tried
           where state = 1
             and lastvisited > (select max(lastvisited) from tried where state = 1) - :hours * 3600000
-          group by lastvisited / 60000
+          group by (lastvisited - lastvisited % 60000) / 60000
           order by minute",
     parameters: &[Parameter {
         name: "hours",

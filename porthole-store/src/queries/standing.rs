@@ -152,7 +152,8 @@ pub(super) const COMMUNITY_EVOLUTION: NamedQuery = NamedQuery {
         ", newest(at) as (
              select max(discovered) from edge
          ), found(period, src, sid_src) as (
-             select edge.discovered / (cast(:step as bigint) * 86400000), edge.src, crawl.sid
+             select (edge.discovered - edge.discovered % (cast(:step as bigint) * 86400000))
+                    / (cast(:step as bigint) * 86400000), edge.src, crawl.sid
              from edge cross join newest cross join crawl
              where edge.discovered > newest.at - cast(:days as bigint) * 86400000
                and edge.src in ",

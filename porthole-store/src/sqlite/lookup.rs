@@ -6,13 +6,16 @@
 //! be deleted at any time; rows that are not indexed are read from the tables.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// Number of rows from which a table is indexed.
 pub(crate) const LARGE: i64 = 20_000_000;
+/// How long to wait for another process that writes the full-text index.
+const BUSY: Duration = Duration::from_secs(60);
 /// Number of new rows from which the user is told about the update.
 const MANY: i64 = 200_000;
 
@@ -67,8 +70,21 @@ pub(crate) fn attach_existing(db: &Connection, path: &Path) -> bool {
     path.exists() && db.execute("attach database ?1 as readers", [path.to_string_lossy()]).is_ok()
 }
 
+/// Opens the readers' database of a crawl to fill the full-text index in it.
+pub(crate) fn text_index_writer(database: &Path) -> Result<Connection> {
+    let path = readers_path(database);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let index = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| Error::at_open(&path, &error))?;
+    index.busy_timeout(BUSY)?;
+    index.pragma_update(None, "journal_mode", "wal")?;
+    index.pragma_update(None, "synchronous", "normal")?;
+    index.pragma_update(None, "cache_size", -32_000)?;
+    Ok(index)
+}
+
 /// Path of the readers' database.
-pub(crate) fn readers_path(path: &Path) -> PathBuf {
+fn readers_path(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push("-readers.db");
     path.with_file_name(name)

@@ -21,19 +21,31 @@ impl DatabaseLocation {
     /// Name of the file with the URL of the PostgreSQL database of a workspace, if it has one.
     pub const URL_FILE: &'static str = "porthole.url";
 
+    /// Name of the file with a URL of the same database for SQL of users, if they are asked by a role of their own.
+    pub const QUERY_URL_FILE: &'static str = "porthole-query.url";
+
     /// The database of the workspace in a folder.
     pub fn of_workspace(folder: &Path) -> Result<DatabaseLocation> {
-        let path = folder.join(Self::URL_FILE);
-        let url = match std::fs::read_to_string(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(DatabaseLocation::File(folder.join(Self::FILE)));
-            }
-            text => text.map_err(|error| Error::Open { path: path.clone(), reason: error.to_string() })?,
+        let location = Self::in_file(&folder.join(Self::URL_FILE))?;
+        Ok(location.unwrap_or_else(|| DatabaseLocation::File(folder.join(Self::FILE))))
+    }
+
+    /// The database of the workspace in a folder as SQL of users sees it; `None` if there is no role for it.
+    pub fn for_questions(folder: &Path) -> Result<Option<DatabaseLocation>> {
+        Self::in_file(&folder.join(Self::QUERY_URL_FILE))
+    }
+
+    /// The database whose URL is in a file; `None` if there is no such file.
+    fn in_file(path: &Path) -> Result<Option<DatabaseLocation>> {
+        let fail = |reason: String| Error::Open { path: path.to_owned(), reason };
+        let url = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(|error| fail(error.to_string()))?,
         };
-        if Self::is_url(url.trim()) {
-            return Ok(DatabaseLocation::Postgres(url.trim().to_owned()));
+        match Self::is_url(url.trim()) {
+            true => Ok(Some(DatabaseLocation::Postgres(url.trim().to_owned()))),
+            false => Err(fail("it has no URL such as postgres://user@host/database".to_owned())),
         }
-        Err(Error::Open { path, reason: "it has no URL such as postgres://user@host/database".to_owned() })
     }
 
     /// Whether the database of a workspace is there, as far as its folder shows.
@@ -77,6 +89,14 @@ impl DatabaseLocation {
         match self {
             DatabaseLocation::File(path) => sqlite::workspace_writer(path).map(Connection::Sqlite),
             DatabaseLocation::Postgres(url) => postgres::workspace_writer(url),
+        }
+    }
+
+    /// Opens it for reading, with temporary tables for intermediate results.
+    pub(super) fn calculator(&self) -> Result<Connection> {
+        match self {
+            DatabaseLocation::File(path) => sqlite::calculator(path).map(Connection::Sqlite),
+            DatabaseLocation::Postgres(url) => postgres::calculator(url),
         }
     }
 

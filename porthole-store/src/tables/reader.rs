@@ -10,10 +10,11 @@ use porthole_types::{
     CanonicalUrl, ChangeHistory, Event, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId,
 };
 
-use super::reader_pool::ReaderPool;
+use super::full_text::{self, FullText};
+use super::reader_pool::{PooledReader, ReaderPool};
 use super::{
-    DatabaseLocation, about, commands, counts, graph, hosts, kept, link_story, listing, points, rows, topics,
-    tried, upkeep, workspace_writer,
+    DatabaseLocation, about, commands, counts, graph, hosts, kept, link_story, listing, points, rows, search,
+    text_index, topics, tried, upkeep, workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
@@ -29,6 +30,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct TableReader {
     pool: ReaderPool,
+    /// Connections of another role for SQL of users, if there is one.
+    questions: Option<ReaderPool>,
     /// Receives messages about long operations.
     tell: fn(&str),
     /// Tables with more rows are indexed for lookups.
@@ -49,12 +52,27 @@ impl TableReader {
     }
 
     pub(super) fn at(location: DatabaseLocation) -> Self {
-        TableReader { pool: ReaderPool::new(location), tell: |_| {}, large: sqlite::LARGE }
+        TableReader { pool: ReaderPool::new(location), questions: None, tell: |_| {}, large: sqlite::LARGE }
+    }
+
+    /// Where the database is.
+    pub(super) fn location(&self) -> &DatabaseLocation {
+        self.pool.location()
+    }
+
+    /// A connection that reads.
+    pub(super) fn connection(&self) -> Result<PooledReader> {
+        self.pool.get()
     }
 
     /// The file, for what there is only with SQLite.
     pub(crate) fn file(&self, what: &'static str) -> Result<&Path> {
         self.pool.location().file(what)
+    }
+
+    /// Sets the URL by which SQL of users is asked: the same PostgreSQL database, as a role that can only read.
+    pub fn asking_by(self, location: Option<DatabaseLocation>) -> Self {
+        TableReader { questions: location.map(ReaderPool::new), ..self }
     }
 
     /// Sets a function that receives a message when an operation takes long.
@@ -83,14 +101,14 @@ impl TableReader {
         sqlite::answer(sqlite::open_across(&paths)?, sql, &[], limits)
     }
 
-    /// Searches the full-text index; `None` if there is none yet. Only with SQLite.
+    /// Searches the full-text index; `None` if there is none yet.
     pub fn search(&self, request: &SearchRequest) -> Result<Option<SearchAnswer>> {
-        self.with_text_index(|db| sqlite::search(db, request))
+        self.with_text_index(|db, index| search::answer(db, index, request))
     }
 
-    /// How far the full-text index is; `None` if there is none yet. Only with SQLite.
+    /// How far the full-text index is; `None` if there is none yet.
     pub fn index_state(&self) -> Result<Option<IndexState>> {
-        self.with_text_index(|db| sqlite::index_state(db, db, "readers."))
+        self.with_text_index(|db, index| text_index::state(db, db, index))
     }
 
     /// Size of the database in bytes, with its log.
@@ -111,6 +129,17 @@ impl TableReader {
         }
     }
 
+    /// Whether the connection to a server is encrypted; there is no connection to a file.
+    pub fn is_encrypted(&self) -> Result<bool> {
+        match self.pool.location() {
+            DatabaseLocation::File(_) => Ok(false),
+            DatabaseLocation::Postgres(_) => {
+                let sql = "select count(*) > 0 from pg_stat_ssl where ssl and pid = pg_backend_pid()";
+                self.pool.get()?.query_row(sql, (), |row| row.get(0))
+            }
+        }
+    }
+
     /// Answers a named query, given with its values, or SQL of a user.
     fn answer(
         &self,
@@ -125,27 +154,31 @@ impl TableReader {
                 sqlite::answer(db, sql, named.map_or(&[], |(_, values)| values), limits)
             }
             DatabaseLocation::Postgres(_) => {
-                let db = self.pool.get()?;
-                match named {
-                    Some((query, values)) => postgres::answer_named(&db, query.sql, values, limits),
-                    None => postgres::answer(&db, sql, limits),
+                if let Some((query, values)) = named {
+                    return postgres::answer_named(&*self.pool.get()?, query.sql, values, limits);
                 }
+                postgres::answer(&*self.questions.as_ref().unwrap_or(&self.pool).get()?, sql, limits)
             }
         }
     }
 
     /// Asks a connection with the full-text index; `None` if there is no index.
-    fn with_text_index<T>(&self, ask: impl FnOnce(&rusqlite::Connection) -> Result<T>) -> Result<Option<T>> {
-        let path = self.file("full-text search")?;
+    fn with_text_index<T>(
+        &self,
+        ask: impl FnOnce(&Connection, &dyn FullText) -> Result<T>,
+    ) -> Result<Option<T>> {
         // An idle connection knows the schema already.
         let pooled = self.pool.get()?;
-        let Some(db) = pooled.sqlite() else { return Ok(None) };
+        let (Some(db), DatabaseLocation::File(path)) = (pooled.sqlite(), self.pool.location()) else {
+            let has_index = postgres::has_text_index(&pooled)?;
+            return has_index.then(|| ask(&pooled, &*full_text::of_reader(&pooled)?)).transpose();
+        };
         if !sqlite::attach_existing(db, path) {
             return Ok(None);
         }
         let sql = "select 1 from readers.sqlite_schema where name = 'page_text'";
         let answer = match db.prepare(sql)?.exists([])? {
-            true => ask(db).map(Some),
+            true => full_text::of_reader(&pooled).and_then(|index| ask(&pooled, &*index)).map(Some),
             false => Ok(None),
         };
         db.flush_prepared_statement_cache();

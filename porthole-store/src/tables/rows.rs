@@ -24,11 +24,11 @@ pub(super) fn sites_below(db: &Connection, host: &str) -> Result<Vec<SiteId>> {
 }
 
 /// The sites of a host and of the names below it, with [`names_below`] as its parameters.
-pub(crate) const SITES_BELOW: &str = "select sid from site where host = ?1 or host like ?2 escape '\\' \
+pub(super) const SITES_BELOW: &str = "select sid from site where host = ?1 or host like ?2 escape '\\' \
                                       or host like ?3 escape '\\' or host like ?4 escape '\\'";
 
 /// A host, and patterns for it with a port and for the names below it.
-pub(crate) fn names_below(host: &str) -> [String; 4] {
+pub(super) fn names_below(host: &str) -> [String; 4] {
     let name = host.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     [host.to_owned(), format!("%.{name}"), format!("{name}:%"), format!("%.{name}:%")]
 }

@@ -33,7 +33,7 @@ pub(super) fn write(
     write_stat(&tx, &stats)?;
     write_blob(&tx, &stats)?;
     tx.commit()?;
-    Ok(())
+    analyze(db, "taxonomy, stat, blob")
 }
 
 /// Replaces the documents in one transaction.
@@ -58,7 +58,16 @@ pub(super) fn write_documents(
         tx.append("document", ["did", "tid", "freq"], None, some.into_iter())?;
     }
     tx.commit()?;
-    Ok(())
+    analyze(db, "document")
+}
+
+/// Tells PostgreSQL how tables have changed. It would find out later, and never for temporary tables, but they are joined at
+/// once.
+pub(super) fn analyze(db: &Connection, tables: &str) -> Result<()> {
+    match db {
+        Connection::Sqlite(_) => Ok(()),
+        Connection::Postgres(_) => db.execute_batch(&format!("analyze {tables}")),
+    }
 }
 
 /// The stored form of a document's id.

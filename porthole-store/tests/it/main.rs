@@ -4,6 +4,7 @@ mod contract;
 mod files;
 mod frontier;
 mod kill;
+mod operations;
 mod postgres;
 mod prober;
 mod queries;

@@ -21,8 +21,15 @@ trap '' INT TERM HUP PIPE
 [ "$(id -u)" = 0 ] && chown postgres "$FOLDER"
 cd "$FOLDER"
 as "$BIN/initdb" -D "$FOLDER/data" -U admin -A trust -E UTF8 --locale=C --no-sync >"$FOLDER/initdb.log" 2>&1 || exit 1
+TLS=
+if [ -n "${CERTIFICATE:-}" ]; then
+    as openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test \
+        -addext "subjectAltName=IP:127.0.0.1" -keyout "$FOLDER/key.pem" -out "$FOLDER/certificate.pem" >/dev/null 2>&1 || exit 1
+    chmod 755 "$FOLDER"
+    TLS="-c ssl=on -c ssl_cert_file=$FOLDER/certificate.pem -c ssl_key_file=$FOLDER/key.pem"
+fi
 as "$BIN/postgres" -D "$FOLDER/data" -p "$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-    -c fsync=off -c max_connections=200 -c autovacuum_naptime=1h >/dev/null 2>&1 &
+    -c fsync=off -c max_connections=200 -c autovacuum_naptime=1h $TLS >/dev/null 2>&1 &
 cat >/dev/null
 kill -QUIT "$(head -n 1 "$FOLDER/data/postmaster.pid")"
 wait
@@ -59,14 +66,48 @@ fn start() -> Result<Server, String> {
         let psql = programs().map_or_else(|| "psql".into(), |folder| folder.join("psql"));
         return Ok(Server { psql, base: base.to_owned(), admin: url, is_private: false, _cluster: None });
     }
+    start_private("").map(|(server, _)| server)
+}
+
+/// A private cluster with encrypted connections, and the file with its certificate, which signs itself.
+pub(crate) struct EncryptedServer {
+    server: Server,
+    pub(crate) certificate: PathBuf,
+}
+
+impl EncryptedServer {
+    /// `None` if there is no PostgreSQL here.
+    pub(crate) fn start() -> Option<EncryptedServer> {
+        match start_private("yes") {
+            Ok((server, folder)) => {
+                Some(EncryptedServer { server, certificate: folder.join("certificate.pem") })
+            }
+            Err(reason) => {
+                let _ = writeln!(std::io::stderr(), "**** TEST OF TLS SKIPPED: {reason} ****");
+                None
+            }
+        }
+    }
+
+    /// The URL of a database in which the program may create tables.
+    pub(crate) fn url(&self, host: &str, parameters: &str) -> String {
+        let base = self.server.admin.replace("127.0.0.1", host);
+        format!("{base}?{parameters}")
+    }
+}
+
+/// Starts a cluster, with a certificate if one is wanted. Returns its folder as well.
+fn start_private(certificate: &str) -> Result<(Server, PathBuf), String> {
     let programs = programs().ok_or("no PostgreSQL (apt-get install postgresql), and no PORTHOLE_TEST_PG")?;
     let folder =
         tempfile::Builder::new().prefix("porthole-pg").tempdir().map_err(|error| error.to_string())?;
     let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
     let port = port.map_err(|error| error.to_string())?.port();
+    let folder = folder.keep();
     let mut cluster = Command::new("sh")
         .args(["-c", SCRIPT])
-        .env("FOLDER", folder.keep())
+        .env("FOLDER", &folder)
+        .env("CERTIFICATE", certificate)
         .env("BIN", &programs)
         .env("PORT", port.to_string())
         .stdin(Stdio::piped())
@@ -92,7 +133,7 @@ fn start() -> Result<Server, String> {
         std::thread::sleep(Duration::from_millis(100));
     }
     let base = format!("postgres://porthole@127.0.0.1:{port}");
-    Ok(Server { psql, admin, base, is_private: true, _cluster: Some(cluster) })
+    Ok((Server { psql, admin, base, is_private: true, _cluster: Some(cluster) }, folder))
 }
 
 /// The folder with PostgreSQL's programs: that of the newest version of Debian's packages, or one in the path.
@@ -145,6 +186,23 @@ impl PgPlace {
 
     pub(crate) fn reader(&self) -> TableReader {
         TableReader::open_at(&self.location()).unwrap()
+    }
+
+    /// Runs SQL in the database as the administrator; `None` if the server is not ours.
+    pub(crate) fn admin_sql(&self, sql: &str) -> Option<String> {
+        let base = self.server.admin.strip_suffix("postgres")?;
+        let url = format!("{base}{}", self.name);
+        self.server.is_private.then(|| ask(&self.server.psql, &url, sql).unwrap())
+    }
+
+    /// The URL of the database for another role.
+    pub(crate) fn url_as(&self, role: &str) -> String {
+        self.url().replace("porthole@", &format!("{role}@"))
+    }
+
+    /// The error of SQL at a URL of this server.
+    pub(crate) fn refused_sql(&self, url: &str, sql: &str) -> String {
+        ask(&self.server.psql, url, sql).unwrap_err()
     }
 
     /// Runs SQL as any other program could.

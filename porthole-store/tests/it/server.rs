@@ -1,10 +1,12 @@
 //! What there is only on PostgreSQL: other sessions, dead rows, and SQL of users on a server.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use porthole_store::{
-    Batch, DatabaseLocation, Error, Estimate, QUERIES, QueryLimits, SqlValue, Store, StoreReader, TableStore,
-    TableWriter, WorkspaceWriter,
+    Batch, DatabaseLocation, Error, Estimate, QUERIES, QueryLimits, SqlDistillation, SqlValue, Store,
+    StoreReader, TableReader, TableStore, TableWriter, TextIndex, WorkspaceWriter,
 };
-use porthole_types::{Event, PageResult, Timestamp};
+use porthole_types::{Event, PageResult, SiteId, Timestamp, UrlId};
 
 use crate::postgres::PgPlace;
 use crate::web::{Place, commit, link, new_url, oid, page, take};
@@ -49,12 +51,75 @@ fn what_is_no_database_of_ours_is_left_alone() {
     place.sql("update setting set value = '999' where name = 'schema_version'");
     let newer = TableStore::open_at(&place.location());
     assert!(matches!(newer, Err(Error::Newer { found: 999, .. })), "{newer:?}");
-    place.sql("update setting set value = '1' where name = 'schema_version'");
+    for older in [
+        TableReader::open_at(&place.location()).err(),
+        TableWriter::open_at(&place.location()).err(),
+        TextIndex::open_at(&place.location()).err(),
+    ] {
+        assert!(matches!(older, Some(Error::Newer { found: 999, .. })), "{older:?}");
+    }
+    place.sql("update setting set value = '13' where name = 'schema_version'");
     let older = TableStore::open_at(&place.location()).unwrap_err().to_string();
-    assert!(older.contains("its schema version is 1"), "{older}");
+    assert!(older.contains("its schema version is 13"), "{older}");
     let nowhere = DatabaseLocation::Postgres("postgres://me:secret@127.0.0.1:1/nothing".into());
     let error = TableStore::open_at(&nowhere).unwrap_err().to_string();
     assert!(error.contains("postgres://me@127.0.0.1:1/nothing") && !error.contains("secret"), "{error}");
+}
+
+/// Makes the tables those of version 14, the first on PostgreSQL.
+fn back_to_version_14(place: &PgPlace) {
+    place.sql(
+        "drop table page_text, page_anchor, text_page, anchor, text_cursor, text_count, common_word; \
+         update setting set value = '14' where name = 'schema_version'",
+    );
+}
+
+#[test]
+fn tables_of_an_older_version_are_migrated_while_no_crawl_runs() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut store = place.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.4, 0.4)]).unwrap();
+    commit(&mut store, &[page(1, 0.5, vec![link(2, 0.5, 0.5)])]);
+    let version = "select value from setting where name = 'schema_version'";
+    let newest = place.sql(version);
+    back_to_version_14(&place);
+    // The crawl of an older program: it goes on, and nobody changes its tables.
+    let refused = TableReader::open_at(&place.location()).unwrap_err().to_string();
+    assert!(refused.contains("its schema version is 14; any command that writes migrates it"), "{refused}");
+    let refused = TableWriter::open_at(&place.location());
+    assert!(matches!(refused, Err(Error::InUse(_))), "{refused:?}");
+    assert_eq!(place.sql(version), "14");
+    commit(&mut store, &[page(2, 0.5, Vec::new())]);
+    drop(store);
+
+    drop(TableWriter::open_at(&place.location()).unwrap());
+    assert_eq!(place.sql(version), newest);
+    assert_eq!(place.reader().counts().unwrap().fetched, 2);
+    back_to_version_14(&place);
+    let mut store = place.open();
+    assert_eq!(place.sql(version), newest, "a crawl migrates, too");
+    assert_eq!(take(&mut store, 9, 0), []);
+    drop(TextIndex::open_at(&place.location()).unwrap());
+}
+
+#[test]
+fn the_tables_are_those_of_sqlite() {
+    let Some(server) = PgPlace::new() else { return };
+    drop(server.open());
+    let file = Place::new();
+    drop(file.open());
+    let db = rusqlite::Connection::open(file.path()).unwrap();
+    let sql = "select schema.name || '.' || field.name from sqlite_schema as schema, pragma_table_info(schema.name) as field
+               where schema.type in ('table', 'view') and schema.name not like 'sqlite_%'";
+    let mut read = db.prepare(sql).unwrap();
+    let columns = read.query_map([], |row| row.get(0)).unwrap();
+    let in_file: BTreeSet<String> = columns.map(Result::unwrap).collect();
+    let columns = server.sql(
+        "select table_name || '.' || column_name from information_schema.columns where table_schema = 'public'",
+    );
+    let on_server: BTreeSet<String> = columns.lines().map(str::to_owned).collect();
+    let missing: Vec<_> = in_file.difference(&on_server).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
@@ -169,6 +234,49 @@ fn every_named_query_answers_as_on_sqlite() {
     }
     assert!(with_rows > 12, "only {with_rows} queries have rows");
     assert_eq!(on_server.events(0, 9).unwrap()[0].1.detail, "a\u{fffd}b", "PostgreSQL has no NUL in texts");
+}
+
+#[test]
+fn the_distiller_inside_the_database_finds_the_same_scores_as_on_sqlite() {
+    let Some(server) = PgPlace::new() else { return };
+    let file = Place::new();
+    for store in [&mut server.open(), &mut file.open()] {
+        store.add(&(0..60).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+        for number in 0..50 {
+            let links = (1..=6).map(|at| link((number * at * 7 + at * at) % 60, 0.5, 0.4)).collect();
+            commit(store, &[page(number, ((number * 5) % 11) as f64 / 11.0, links)]);
+        }
+    }
+    let readers = [server.reader(), TableReader::open(file.path()).unwrap()];
+    let how = SqlDistillation {
+        rho: 0.2,
+        correct_inflation: true,
+        factors: &[(oid(4), 2.0), (oid(9), 0.0)],
+        hub_factors: &[(oid(5), 0.5)],
+        sites: &[(oid_site(2), oid_site(12))],
+    };
+    let mut found = Vec::new();
+    for reader in &readers {
+        let joined = reader.distiller(&how).unwrap().run(1e-12, 500).unwrap();
+        let walked = reader.distiller(&how).unwrap().walk(1e-12, 500).unwrap();
+        assert!(joined.converged && joined.hubs.len() > 5 && joined.authorities.len() > 3, "{joined:?}");
+        found.extend([joined, walked]);
+    }
+    let by_id = |scores: &[(UrlId, f64)]| scores.iter().copied().collect::<BTreeMap<UrlId, f64>>();
+    for other in &found[1..] {
+        for (one, other) in [(&found[0].hubs, &other.hubs), (&found[0].authorities, &other.authorities)] {
+            let (one, other) = (by_id(one), by_id(other));
+            // The walk also lists pages whose score is 0.
+            for oid in one.keys().chain(other.keys()) {
+                let [one, other] = [&one, &other].map(|scores| scores.get(oid).copied().unwrap_or(0.0));
+                assert!((one - other).abs() < 1e-9, "{oid:?}: {one} {other}");
+            }
+        }
+    }
+}
+
+fn oid_site(number: u64) -> SiteId {
+    crate::web::url(number).site()
 }
 
 /// Finished URLs cost nothing: a page's rows are read and written by their numbers, new versions of rows stay in their

@@ -20,6 +20,9 @@ pub(crate) enum Export {
     /// Parquet files with the columns of Common Crawl's index, and more
     #[cfg(feature = "parquet")]
     Parquet(ExportParquet),
+    /// The tables as Parquet files with the statements of the batch work, for Spark
+    #[cfg(feature = "parquet")]
+    Tables(ExportTables),
     /// The main content of the pages as Markdown, without menus and footers
     Markdown(ExportDocuments),
     /// The same as plain text
@@ -106,6 +109,18 @@ pub(crate) struct ExportParquet {
     /// Add a column with the main text of the pages
     #[arg(long)]
     pub(crate) text: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// An export of the tables
+#[cfg(feature = "parquet")]
+#[derive(Debug, Args)]
+pub(crate) struct ExportTables {
+    /// Write a folder, which must not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use porthole_lab::classifier_bench::ClassifierSetup;
 use porthole_lab::distiller_bench::DistillerSetup;
+use porthole_store::DatabaseLocation;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
@@ -159,6 +160,9 @@ pub(crate) struct BenchClassifier {
     /// Random seed of the generated statistics and documents
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Measure in this empty PostgreSQL database instead of a temporary SQLite file
+    #[arg(long, value_name = "URL", value_parser = database)]
+    pub(crate) db: Option<DatabaseLocation>,
     /// Write the figures as classifier.svg and classifier.json into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -216,6 +220,9 @@ pub(crate) struct BenchDistiller {
     /// Random seed of the synthetic web
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Measure in this empty PostgreSQL database instead of a temporary SQLite file
+    #[arg(long, value_name = "URL", value_parser = database)]
+    pub(crate) db: Option<DatabaseLocation>,
     /// Write the figures as distiller.svg and distiller.json into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -321,4 +328,12 @@ pub(crate) struct Record {
     /// Print the figures as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The URL of a PostgreSQL database.
+fn database(text: &str) -> Result<DatabaseLocation, &'static str> {
+    match DatabaseLocation::is_url(text) {
+        true => Ok(DatabaseLocation::Postgres(text.to_owned())),
+        false => Err("a URL such as postgres://user@host/database is wanted"),
+    }
 }

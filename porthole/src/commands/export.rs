@@ -1,5 +1,7 @@
 //! `porthole export`: a crawl as files for other programs.
 
+#[cfg(feature = "parquet")]
+mod tables;
 mod taxonomy;
 
 use std::io::{self, IsTerminal, Write};
@@ -41,6 +43,8 @@ pub(crate) fn run(root: &Path, arguments: &cli::Export) -> anyhow::Result<()> {
         cli::Export::Wacz(arguments) => job.wacz(arguments),
         #[cfg(feature = "parquet")]
         cli::Export::Parquet(arguments) => job.parquet(arguments),
+        #[cfg(feature = "parquet")]
+        cli::Export::Tables(arguments) => tables::run(&workspace, &reader, arguments),
         cli::Export::Markdown(arguments) => job.documents(arguments, DocumentFormat::Markdown),
         cli::Export::Text(arguments) => job.documents(arguments, DocumentFormat::Text),
         cli::Export::Graph(arguments) => job.graph(arguments),

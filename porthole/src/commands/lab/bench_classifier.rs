@@ -11,7 +11,8 @@ use crate::output;
 
 pub(super) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
     let &BenchClassifier { nodes, documents, vocabulary, seed, .. } = arguments;
-    let figures = ClassifierSetup { nodes, documents, vocabulary, seed }.run(&mut output::say)?;
+    let setup = ClassifierSetup { nodes, documents, vocabulary, seed };
+    let figures = setup.run(arguments.db.clone(), &mut output::say)?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }
@@ -41,7 +42,7 @@ fn print(figures: &ClassifierFigures) {
         ("nodes evaluated per document".into(), path_nodes.to_string()),
         ("STAT".into(), megabytes(stat_bytes)),
         ("BLOB".into(), megabytes(blob_bytes)),
-        ("cache in (a), 5% of STAT".into(), megabytes(cache_bytes)),
+        (format!("cache in (a), {} of STAT", figures.size.cache_share()), megabytes(cache_bytes)),
         ("documents in a batch".into(), documents.to_string()),
         ("distinct terms per document".into(), format!("{terms:.0}")),
         ("largest difference between the variants".into(), format!("{:.1e}", figures.disagreement)),

@@ -11,7 +11,8 @@ use crate::output;
 
 pub(super) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
     let &BenchDistiller { pages, rounds, seed, .. } = arguments;
-    let figures = DistillerSetup { pages, rounds, seed }.run(&mut output::say).await?;
+    let setup = DistillerSetup { pages, rounds, seed };
+    let figures = setup.run(arguments.db.clone(), &mut output::say).await?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }

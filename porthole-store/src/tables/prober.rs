@@ -12,24 +12,27 @@ use std::time::{Duration, Instant};
 
 use porthole_types::{Mark, TermId, TopicId, UrlId};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, params};
 
 pub use self::bulk::BulkJudgment;
-use super::open;
-use crate::tables::{RECORD, did, read_topics};
+pub(super) use self::bulk::bulk_statement;
+use super::DatabaseLocation;
+use super::statistics::{RECORD, did};
+use super::topics::read_topics;
+use crate::sql::{Connection, Optional, params};
 use crate::topics::TermCounts;
-use crate::{Error, Result, sql};
+use crate::{Error, Result};
 
-/// Classifies with the statistics in the tables, as they were when it was opened.
+/// Classifies with the statistics in the tables; on SQLite with those of the moment at which it was opened.
 ///
-/// To be dropped after a batch of documents: while it exists, the log cannot be truncated.
+/// To be dropped after a batch of documents: while it exists, SQLite's log cannot be truncated.
 #[derive(Debug)]
 pub struct Prober {
     db: Connection,
     /// TAXONOMY, which is small: the children of every inner node, by id.
     families: BTreeMap<TopicId, Vec<Child>>,
     marks: BTreeMap<TopicId, Mark>,
-    /// Size of the page cache in bytes; sorts use as much again.
+    /// Size of the page cache in bytes; sorts use as much again. On PostgreSQL it is that of the server, where sorts use
+    /// `work_mem`.
     cache: u64,
     spent: Cell<Spent>,
 }
@@ -70,23 +73,25 @@ struct ProbedTerm {
 }
 
 impl Prober {
-    /// Opens a database with a cache of `cache_pages` pages; `None` is SQLite's default.
+    /// Opens a SQLite database with a cache of `cache_pages` pages; `None` is SQLite's default.
     pub fn open(path: impl AsRef<Path>, cache_pages: Option<u32>) -> Result<Self> {
-        let db = open::calculator(path.as_ref())?;
-        // Every page that is not in the cache is then read by one system call, which the system counts.
-        db.pragma_update(None, "mmap_size", 0)?;
-        // Otherwise SQLite compiles the probe again for every term, in case the value suggests another plan.
-        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        if let Some(pages) = cache_pages {
-            db.pragma_update(None, "cache_size", pages)?;
+        Prober::open_at(&path.as_ref().into(), cache_pages)
+    }
+
+    /// Opens a database. The size of the cache is for SQLite; PostgreSQL has `shared_buffers`.
+    pub fn open_at(location: &DatabaseLocation, cache_pages: Option<u32>) -> Result<Self> {
+        let db = location.calculator()?;
+        if let Some(sqlite) = db.sqlite() {
+            // Every page that is not in the cache is then read by one system call, which the system counts.
+            sqlite.pragma_update(None, "mmap_size", 0)?;
+            // Otherwise SQLite compiles the probe again for every term, in case the value suggests another plan.
+            sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+            if let Some(pages) = cache_pages {
+                sqlite.pragma_update(None, "cache_size", pages)?;
+            }
+            db.execute_batch("begin")?;
         }
-        db.execute_batch("begin")?;
-        let db = sql::Connection::Sqlite(db);
-        let rows = read_topics(&db)?;
-        let sql::Connection::Sqlite(db) = db else {
-            return Err(Error::Unsupported("the classifier inside the database"));
-        };
-        let marks = rows.iter().map(|row| (row.id, row.mark)).collect();
+        let marks = read_topics(&db)?.iter().map(|row| (row.id, row.mark)).collect();
         let (families, cache) = (families(&db)?, cache_bytes(&db)?);
         Ok(Prober { db, families, marks, cache, spent: Cell::default() })
     }
@@ -136,10 +141,8 @@ impl Prober {
     /// The terms of a document, by id.
     pub fn document(&self, document: UrlId) -> Result<Vec<(TermId, u32)>> {
         let started = Instant::now();
-        let mut read =
-            self.db.prepare_cached("select tid, freq from document where did = ?1 order by tid")?;
+        let mut read = self.db.prepare("select tid, freq from document where did = ?1 order by tid")?;
         let terms = read.query_map([did(document)], |row| Ok((TermId(row.get(0)?), row.get(1)?)))?;
-        let terms = terms.collect::<rusqlite::Result<_>>()?;
         self.spend(Spent { scan: started.elapsed(), ..Spent::default() });
         Ok(terms)
     }
@@ -150,15 +153,24 @@ impl Prober {
             ProbeTable::Stat => "stat",
             ProbeTable::Blob => "blob",
         };
-        let sql = "select pageno from dbstat where name = ?1 and aggregate = true";
+        let sql = match self.db {
+            Connection::Sqlite(_) => "select pageno from dbstat where name = ?1 and aggregate = true",
+            Connection::Postgres(_) => {
+                "select pg_total_relation_size(to_regclass(?1)) / current_setting('block_size')::bigint"
+            }
+        };
         let pages: Option<i64> = self.db.query_row(sql, [name], |row| row.get(0)).optional()?;
         Ok(pages.unwrap_or(0).cast_unsigned())
     }
 
     /// Page size in bytes.
     pub fn page_bytes(&self) -> Result<u64> {
-        let bytes: i64 = self.db.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        Ok(bytes.cast_unsigned())
+        Ok(page_bytes(&self.db)?.cast_unsigned())
+    }
+
+    /// Size of the page cache in bytes.
+    pub fn cache_bytes(&self) -> u64 {
+        self.cache
     }
 
     /// Time by activity since it was opened.
@@ -168,12 +180,25 @@ impl Prober {
 
     /// Runs `work` and counts the pages that were read because they were not in the cache, including temporary files;
     /// `None` if the system does not count reads. `work` must not read anything else.
-    pub fn count_reads<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
-        let before = reading_calls();
+    pub fn count_reads<T>(&self, work: impl FnOnce() -> T) -> (T, Option<u64>) {
+        let is_server = self.db.sqlite().is_none();
+        let count = || if is_server { self.blocks_read().ok() } else { reading_calls() };
+        let before = count();
         let done = work();
-        // Reading the counter is a read itself.
-        let reads = before.zip(reading_calls()).map(|(before, after)| after - before - 1);
+        // In SQLite, reading the counter is a read itself.
+        let own = u64::from(!is_server);
+        let reads = before.zip(count()).map(|(before, after)| after.saturating_sub(before + own));
         (done, reads)
+    }
+
+    /// Number of blocks of the tables that the server had to read, and of temporary files that it wrote.
+    fn blocks_read(&self) -> Result<u64> {
+        self.db.execute_batch("select pg_stat_force_next_flush()")?;
+        let sql = "select (sum(heap_blks_read + coalesce(idx_blks_read, 0)) + (select temp_bytes
+                           / current_setting('block_size')::bigint from pg_stat_database
+                           where datname = current_database()))::bigint
+                   from pg_statio_user_tables where relname in ('stat', 'blob', 'document', 'taxonomy')";
+        Ok(self.db.query_row(sql, (), |row| row.get::<i64>(0))?.cast_unsigned())
     }
 
     fn children(&self, c0: TopicId) -> Result<&[Child]> {
@@ -195,7 +220,7 @@ impl Prober {
 
     fn probe_stat(&self, c0: TopicId, term: TermId, records: &mut Vec<(TopicId, f64)>) -> Result<()> {
         let sql = "select kcid, logtheta from stat where pcid = ?1 and tid = ?2 order by kcid";
-        let mut probe = self.db.prepare_cached(sql)?;
+        let mut probe = self.db.prepare(sql)?;
         let mut rows = probe.query(params![c0.0, term.0])?;
         while let Some(row) = rows.next()? {
             records.push((TopicId(row.get(0)?), row.get(1)?));
@@ -204,10 +229,10 @@ impl Prober {
     }
 
     fn probe_blob(&self, c0: TopicId, term: TermId, records: &mut Vec<(TopicId, f64)>) -> Result<()> {
-        let mut probe = self.db.prepare_cached("select records from blob where pcid = ?1 and tid = ?2")?;
+        let mut probe = self.db.prepare("select records from blob where pcid = ?1 and tid = ?2")?;
         let mut rows = probe.query(params![c0.0, term.0])?;
         if let Some(row) = rows.next()? {
-            let bytes = row.get_ref(0)?.as_blob().map_err(|_| damaged(c0, term))?;
+            let bytes = row.blob(0)?.ok_or_else(|| damaged(c0, term))?;
             let (whole, []) = bytes.as_chunks::<RECORD>() else { return Err(damaged(c0, term)) };
             records.extend(whole.iter().map(record));
         }
@@ -222,7 +247,7 @@ fn families(db: &Connection) -> Result<BTreeMap<TopicId, Vec<Child>>> {
                  and pcid not in (select pcid from taxonomy where logprior is null and pcid is not null) \
                order by pcid, kcid";
     let mut read = db.prepare(sql)?;
-    let mut rows = read.query([])?;
+    let mut rows = read.query(())?;
     let mut families = BTreeMap::<_, Vec<_>>::new();
     while let Some(row) = rows.next()? {
         let child = Child { topic: TopicId(row.get(1)?), logprior: row.get(2)?, logdenom: row.get(3)? };
@@ -233,9 +258,24 @@ fn families(db: &Connection) -> Result<BTreeMap<TopicId, Vec<Child>>> {
 
 /// The cache size, which SQLite has in pages, or in kibibytes as a negative number.
 fn cache_bytes(db: &Connection) -> Result<u64> {
-    let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let (size, page) = (number("cache_size")?, number("page_size")?);
-    Ok(if size < 0 { size.unsigned_abs() * 1024 } else { size.unsigned_abs() * page.unsigned_abs() })
+    let sql = match db {
+        Connection::Sqlite(_) => "pragma cache_size",
+        Connection::Postgres(_) => "select setting::bigint from pg_settings where name = 'shared_buffers'",
+    };
+    let size: i64 = db.query_row(sql, (), |row| row.get(0))?;
+    Ok(if size < 0 {
+        size.unsigned_abs() * 1024
+    } else {
+        size.unsigned_abs() * page_bytes(db)?.unsigned_abs()
+    })
+}
+
+fn page_bytes(db: &Connection) -> Result<i64> {
+    let sql = match db {
+        Connection::Sqlite(_) => "pragma page_size",
+        Connection::Postgres(_) => "select current_setting('block_size')::bigint",
+    };
+    db.query_row(sql, (), |row| row.get(0))
 }
 
 /// The second half of V Fig. 2: from the probed records to log Pr\[ci | c0, d\].

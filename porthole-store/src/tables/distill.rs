@@ -1,15 +1,16 @@
 //! Hub and authority scores by joins inside the database: UpdateAuth and UpdateHubs of V Fig. 4.
 //!
-//! Everything is done in temporary tables of a read-only connection, so that a running crawl is not blocked and the
-//! database does not change. The SQL is limited to what SQLite and PostgreSQL share, except `rowid`.
+//! Everything is done in temporary tables, so that a running crawl is not blocked and the database does not change. The
+//! SQL is limited to what SQLite and PostgreSQL share; only the types of the temporary tables differ.
 
 mod walk;
 
 use porthole_types::{SiteId, UrlId};
-use rusqlite::{Connection, params};
 
-use super::open;
-use crate::{Result, TableReader};
+use super::TableReader;
+use super::statistics::analyze;
+use crate::Result;
+use crate::sql::{Connection, params};
 
 /// Parameters of a distillation.
 #[derive(Clone, Copy, Debug)]
@@ -51,20 +52,30 @@ pub struct SqlScores {
 impl TableReader {
     /// Computes the link weights for a distillation inside the database, from one consistent state of the tables.
     pub fn distiller(&self, how: &SqlDistillation<'_>) -> Result<SqlDistiller> {
-        let mut db = open::calculator(self.file("the distiller inside the database")?)?;
-        db.execute_batch("pragma temp.cache_size = -65536")?;
-        db.execute_batch(TABLES)?;
-        let tx = db.transaction()?;
+        let db = self.location().calculator()?;
+        let tables = match db {
+            Connection::Sqlite(_) => format!("pragma temp.cache_size = -65536; {TABLES}"),
+            Connection::Postgres(_) => in_postgres(TABLES),
+        };
+        db.execute_batch(&tables)?;
+        let tx = db.calculation()?;
         hand_in(&tx, how)?;
-        tx.execute(PAGES, params![how.rho])?;
-        tx.execute(LINKS, [])?;
+        tx.execute(PAGES, [how.rho])?;
+        analyze(&tx, "factor, hub_factor, alias, judged")?;
+        tx.execute(LINKS, ())?;
+        analyze(&tx, "counting")?;
         if how.correct_inflation {
-            tx.execute(FROM_SITE, [])?;
-            tx.execute(TO_SITE, [])?;
+            tx.execute(FROM_SITE, ())?;
+            tx.execute(TO_SITE, ())?;
         }
-        tx.execute(WEIGH, [])?;
-        tx.execute_batch(INDEXES)?;
-        tx.execute_batch(START)?;
+        analyze(&tx, "from_site, to_site")?;
+        tx.execute(WEIGH, ())?;
+        if db.sqlite().is_some() {
+            tx.execute_batch(INDEXES)?;
+        }
+        analyze(&tx, "weighed")?;
+        tx.execute(START, ())?;
+        analyze(&tx, "hub")?;
         tx.commit()?;
         Ok(SqlDistiller { db })
     }
@@ -73,7 +84,7 @@ impl TableReader {
 impl SqlDistiller {
     /// UpdateAuth, then UpdateHubs. Returns the larger change.
     pub fn iterate(&mut self) -> Result<f64> {
-        let tx = self.db.transaction()?;
+        let tx = self.db.calculation()?;
         let authorities = update(&tx, "authority", UPDATE_AUTH)?;
         let hubs = update(&tx, "hub", UPDATE_HUBS)?;
         tx.commit()?;
@@ -91,7 +102,7 @@ impl SqlDistiller {
         tolerance: f64,
         max_iterations: usize,
     ) -> Result<SqlScores> {
-        let is_empty = !self.db.prepare("select 1 from hub")?.exists([])?;
+        let is_empty = !self.db.prepare("select 1 from hub limit 1")?.exists(())?;
         let (mut iterations, mut change) = (0, if is_empty { 0.0 } else { f64::INFINITY });
         while change > tolerance && iterations < max_iterations {
             change = iterate(&mut self)?;
@@ -103,20 +114,17 @@ impl SqlDistiller {
 
     fn scores(&self, table: &str) -> Result<Vec<(UrlId, f64)>> {
         let mut read = self.db.prepare(&format!("select oid, score from {table}"))?;
-        let scores =
-            read.query_map([], |row| Ok((UrlId(row.get::<_, i64>(0)?.cast_unsigned()), row.get(1)?)))?;
-        Ok(scores.collect::<rusqlite::Result<_>>()?)
+        read.query_map((), |row| Ok((UrlId(row.get::<i64>(0)?.cast_unsigned()), row.get(1)?)))
     }
 }
 
-/// Specific to SQLite: an `integer primary key` is the row number.
+/// With the types of SQLite, in which an `integer primary key` is the row number.
 const TABLES: &str = "
     create temporary table factor(oid integer primary key, value real not null);
     create temporary table hub_factor(oid integer primary key, value real not null);
     create temporary table alias(sid integer primary key, other integer not null);
-    create temporary table judged(oid integer primary key, row integer not null, sid integer not null,
+    create temporary table judged(oid integer primary key, row integer not null unique, sid integer not null,
                                   relevance real not null, linking real not null, candidate integer not null);
-    create unique index temp.judged_row on judged(row);
     create temporary table counting(oid_src integer not null, sid_src integer not null,
                                     oid_dst integer not null, sid_dst integer not null);
     create temporary table from_site(sid integer, oid integer, links integer not null, primary key (sid, oid));
@@ -186,15 +194,15 @@ const WEIGH: &str = "
          left join from_site on from_site.sid = counting.sid_src and from_site.oid = counting.oid_dst
          left join to_site on to_site.oid = counting.oid_src and to_site.sid = counting.sid_dst";
 
-/// Sorted by the side that each step sums over.
+/// Sorted by the side that each step sums over. PostgreSQL reads the whole table and joins by hashing.
 const INDEXES: &str = "
     create index temp.weighed_dst on weighed(oid_dst, oid_src, wgt_fwd);
     create index temp.weighed_src on weighed(oid_src, oid_dst, wgt_rev);";
 
 /// Initially all hubs with a counted link are equal.
 const START: &str = "
-    insert into hub(oid, score) select distinct oid_src, 1.0 from weighed;
-    update hub set score = score / (select sum(score) from hub);";
+    insert into hub(oid, score)
+    select oid_src, 1.0 / (select count(distinct oid_src) from weighed) from weighed group by oid_src";
 
 /// V Fig. 4. Links within a site and to pages below rho are not in the table.
 const UPDATE_AUTH: &str = "
@@ -212,44 +220,70 @@ const UPDATE_HUBS: &str = "
     where authority.oid = weighed.oid_dst and authority.score > 1e-100
     group by weighed.oid_src";
 
+/// The statements in the order in which they run, by the names of what they compute.
+pub(super) fn statements() -> Vec<(&'static str, String)> {
+    let statements = [
+        ("judged", PAGES),
+        ("counting", LINKS),
+        ("from_site", FROM_SITE),
+        ("to_site", TO_SITE),
+        ("weighed", WEIGH),
+        ("hub", START),
+        ("update_auth", UPDATE_AUTH),
+        ("update_hubs", UPDATE_HUBS),
+    ];
+    statements.map(|(name, sql)| (name, sql.to_owned())).to_vec()
+}
+
 fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
     for (table, factors) in [("factor", how.factors), ("hub_factor", how.hub_factors)] {
         let mut insert = db.prepare(&format!("insert into {table}(oid, value) values (?1, ?2)"))?;
         for &(oid, factor) in factors {
             // Invalid factors become 0, as in the in-memory distiller.
             let harmless = if factor > 0.0 && factor.is_finite() { factor } else { 0.0 };
-            insert.execute(params![oid.0.cast_signed(), harmless])?;
+            insert.send(params![oid.0.cast_signed(), harmless])?;
         }
     }
     let mut insert = db.prepare("insert into alias(sid, other) values (?1, ?2)")?;
     for &(sid, other) in how.sites {
-        insert.execute(params![sid.0.cast_signed(), other.0.cast_signed()])?;
+        insert.send(params![sid.0.cast_signed(), other.0.cast_signed()])?;
     }
     Ok(())
 }
 
 /// Updates one side by a join, and returns the change.
 fn update(db: &Connection, table: &str, step: &str) -> Result<f64> {
-    db.prepare_cached("delete from next")?.execute([])?;
-    db.prepare_cached(step)?.execute([])?;
+    clear(db, "next")?;
+    db.execute(step, ())?;
     settle(db, table)
 }
 
 /// Replaces the scores of one side by the new ones, normalised to a sum of 1, and returns the change.
 fn settle(db: &Connection, table: &str) -> Result<f64> {
-    let sum: Option<f64> =
-        db.prepare_cached("select sum(score) from next")?.query_row([], |row| row.get(0))?;
-    if !sum.is_some_and(f64::is_normal) {
+    let sum: Option<f64> = db.query_row("select sum(score) from next", (), |row| row.get(0))?;
+    let Some(sum) = sum.filter(|sum| sum.is_normal()) else {
         // The weights differ so much that their products underflow: no better scores can be computed.
         return Ok(0.0);
-    }
-    db.prepare_cached("update next set score = score / (select sum(score) from next)")?.execute([])?;
+    };
     let moved = format!(
-        "select sum(abs(next.score - coalesce({table}.score, 0)))
+        "select sum(abs(next.score / ?1 - coalesce({table}.score, 0)))
          from next left join {table} on {table}.oid = next.oid"
     );
-    let change = db.prepare_cached(&moved)?.query_row([], |row| row.get(0))?;
-    db.prepare_cached(&format!("delete from {table}"))?.execute([])?;
-    db.prepare_cached(&format!("insert into {table}(oid, score) select oid, score from next"))?.execute([])?;
+    let change = db.query_row(&moved, [sum], |row| row.get(0))?;
+    clear(db, table)?;
+    db.execute(&format!("insert into {table}(oid, score) select oid, score / ?1 from next"), [sum])?;
     Ok(change)
+}
+
+/// Empties a temporary table. PostgreSQL would keep deleted rows.
+fn clear(db: &Connection, table: &str) -> Result<()> {
+    match db {
+        Connection::Sqlite(_) => db.execute(&format!("delete from {table}"), ()).map(drop),
+        Connection::Postgres(_) => db.execute_batch(&format!("truncate {table}")),
+    }
+}
+
+/// The same tables with the types of PostgreSQL.
+fn in_postgres(tables: &str) -> String {
+    tables.replace(" integer", " bigint").replace(" real", " double precision")
 }

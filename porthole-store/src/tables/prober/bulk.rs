@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use porthole_types::{Mark, TopicId, UrlId};
-use rusqlite::params;
 
 use super::{Prober, Spent, log_sum};
 use crate::Result;
+use crate::sql::{Connection, params};
 
 /// The result of BulkProbe for one document and one child.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,15 +50,13 @@ impl Prober {
         let children = self.children(c0)?;
         let started = Instant::now();
         let walk = self.walk(c0)?;
-        let mut probe = self.db.prepare_cached(&bulk_probe_sql(walk))?;
+        let mut probe = self.db.prepare(&bulk_probe_sql(walk))?;
         let mut judged = Vec::with_capacity(documents.len() * children.len());
         for (first, last) in self.batches(documents, walk, children.len()) {
-            let rows = probe.query_map(params![c0.0, first, last], |row| {
-                let did = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
-                Ok(BulkJudgment { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
-            })?;
-            for row in rows {
-                judged.push(row?);
+            let mut rows = probe.stream(params![c0.0, first, last])?;
+            while let Some(row) = rows.next()? {
+                let did = UrlId(row.get::<i64>(0)?.cast_unsigned());
+                judged.push(BulkJudgment { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? });
             }
         }
         let probed = Instant::now();
@@ -72,15 +70,17 @@ impl Prober {
 
     fn document_rows(&self) -> Result<Vec<DocumentRows>> {
         let sql = "select did, count(*) from document group by did order by did";
-        let mut read = self.db.prepare_cached(sql)?;
-        let rows = read.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let mut read = self.db.prepare(sql)?;
+        read.query_map((), |row| Ok((row.get(0)?, row.get::<i64>(1)?.cast_unsigned())))
     }
 
     /// Chooses the join order for a node. Counting its statistics also loads them into the cache, in order.
     fn walk(&self, c0: TopicId) -> Result<Walk> {
-        let mut count = self.db.prepare_cached("select count(*) from stat where pcid = ?1")?;
-        let rows: i64 = count.query_row([c0.0], |row| row.get(0))?;
+        if let Connection::Postgres(_) = self.db {
+            return Ok(Walk::Planned);
+        }
+        let rows: i64 =
+            self.db.query_row("select count(*) from stat where pcid = ?1", [c0.0], |row| row.get(0))?;
         let fits = rows.cast_unsigned() * STAT_BYTES <= self.cache / 4 * 3;
         Ok(if fits { Walk::ByDocument } else { Walk::ByTerm })
     }
@@ -89,7 +89,7 @@ impl Prober {
     fn batches(&self, documents: &[DocumentRows], walk: Walk, children: usize) -> Vec<(i64, i64)> {
         let most = match walk {
             Walk::ByDocument => self.cache / (SORTED_BYTES * children as u64),
-            Walk::ByTerm => u64::MAX,
+            Walk::ByTerm | Walk::Planned => u64::MAX,
         };
         let (mut batches, mut size) = (Vec::<(i64, i64)>::new(), 0);
         for &(did, rows) in documents {
@@ -143,6 +143,13 @@ enum Walk {
     /// By term, for a larger node. SQLite has no sort-merge join, but this is equivalent to one: both tables are read
     /// in the order of tid, and only the sort for the sums goes to disk.
     ByTerm,
+    /// As PostgreSQL chooses.
+    Planned,
+}
+
+/// BulkProbe with the join order left to the engine.
+pub(in crate::tables) fn bulk_statement() -> String {
+    bulk_probe_sql(Walk::Planned)
 }
 
 /// BulkProbe(c0) (V Fig. 3) over the documents from ?2 to ?3, with the prior added, and including documents without a
@@ -155,7 +162,9 @@ fn bulk_probe_sql(walk: Walk) -> String {
             "document cross join stat",
             "exists (select * from stat where stat.pcid = ?1 and stat.tid = document.tid)",
         ),
-        Walk::ByTerm => ("stat cross join document", "tid in (select tid from stat where pcid = ?1)"),
+        Walk::ByTerm | Walk::Planned => {
+            ("stat cross join document", "tid in (select tid from stat where pcid = ?1)")
+        }
     };
     format!(
         "with
