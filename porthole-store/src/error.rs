@@ -161,6 +161,12 @@ pub enum Error {
         /// The message of the server or of the system.
         reason: String,
     },
+    /// Another worker has taken over what this one crawled.
+    #[error("this worker was not heard of for too long: its sites belong to other workers now")]
+    Fenced,
+    /// The session of a worker has ended.
+    #[error("the worker's session with the database has ended")]
+    SessionLost,
     /// There is this only with SQLite.
     #[error("{0} is not supported on PostgreSQL yet")]
     Unsupported(&'static str),
@@ -179,6 +185,18 @@ impl Error {
         is_server_full
             || code == Some(rusqlite::ErrorCode::DiskFull)
             || kind == Some(std::io::ErrorKind::StorageFull)
+    }
+
+    /// Whether a worker can go on as after a crash, once the database is there again: its connection or its session has
+    /// ended, or others have taken over what it crawled.
+    pub fn is_connection_lost(&self) -> bool {
+        match self {
+            Error::Fenced | Error::SessionLost | Error::Connect { .. } => true,
+            Error::Database(source) => {
+                source.downcast_ref().is_some_and(crate::postgres::PgError::is_connection_lost)
+            }
+            _ => false,
+        }
     }
 
     /// Maps an error at opening to one that names the file.

@@ -13,6 +13,7 @@ mod key_map;
 mod order;
 mod queues;
 mod rule;
+mod shards;
 mod sites;
 mod waiting;
 
@@ -27,6 +28,7 @@ pub(crate) use self::key_map::KeyMap;
 use self::order::KeyOrder;
 pub(crate) use self::order::Needs;
 use self::queues::Queues;
+pub(crate) use self::shards::{SHARDS, ShardSet, shard_of};
 pub(crate) use self::sites::SiteTable;
 use self::waiting::RetryQueue;
 use crate::{Policy, QueuedSites};
@@ -87,6 +89,7 @@ pub(crate) enum SeenUrl {
 /// A row as read from the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Restored {
+    pub(crate) rowid: i64,
     pub(crate) oid: UrlId,
     pub(crate) belief: Belief,
     pub(crate) tries: Tries,
@@ -95,7 +98,7 @@ pub(crate) struct Restored {
     pub(crate) facts: OptionalValues,
 }
 
-/// Known URLs and the queue. Row numbers are rowids minus one.
+/// Known URLs and the queue. Row numbers are rowids minus one, unless this is a part of the table.
 #[derive(Debug)]
 pub(crate) struct Frontier {
     known: KeyMap,
@@ -105,6 +108,17 @@ pub(crate) struct Frontier {
     /// Maximum number of queued URLs.
     bound: Option<usize>,
     tally: StateCounts,
+    /// With it this is a part of the table.
+    part: Option<PartNumbers>,
+}
+
+/// The rowids of a part of the table.
+#[derive(Debug, Default)]
+struct PartNumbers {
+    /// Rowids minus one, ascending, by row.
+    numbers: Chunked<u32>,
+    /// The number of the next new row.
+    next: u32,
 }
 
 /// Numbers of URLs by state.
@@ -132,7 +146,78 @@ impl Frontier {
             waiting: RetryQueue::default(),
             bound,
             tally: StateCounts::default(),
+            part: None,
         }
+    }
+
+    /// An empty frontier of a part of the table, with all known sites.
+    pub(crate) fn of_part(policy: &Policy, bound: Option<usize>, sites: SiteTable) -> Self {
+        Frontier { part: Some(PartNumbers::default()), ..Frontier::new(policy, bound, sites) }
+    }
+
+    /// Whether this is a part of the table.
+    pub(crate) fn is_part(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// Gives new rows the numbers behind `rowid`, which is the last one of the table.
+    pub(crate) fn number_after(&mut self, rowid: i64) {
+        if let Some(part) = &mut self.part {
+            part.next = u32::try_from(rowid).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// The rowid of a row.
+    pub(crate) fn rowid(&self, row: u32) -> i64 {
+        let number = self.part.as_ref().map_or(row, |part| part.numbers[row as usize]);
+        i64::from(number) + 1
+    }
+
+    /// The row with a rowid; `None` if it is in another part, or unknown.
+    pub(crate) fn row_of(&self, rowid: i64) -> Option<u32> {
+        let number = u32::try_from(rowid.checked_sub(1)?).ok()?;
+        let row = match &self.part {
+            None => number,
+            Some(part) => {
+                let row = part.rows_below(number.checked_add(1)?).checked_sub(1)?;
+                (part.numbers[row as usize] == number).then_some(row)?
+            }
+        };
+        ((row as usize) < self.len()).then_some(row)
+    }
+
+    /// The last row whose rowid is not above this one; the first row if there is none.
+    pub(crate) fn last_row_up_to(&self, rowid: i64) -> u32 {
+        let number = u32::try_from(rowid).unwrap_or(u32::MAX);
+        match &self.part {
+            None => number.saturating_sub(1),
+            Some(part) => part.rows_below(number).saturating_sub(1),
+        }
+    }
+
+    /// Notes the rowid of the next row, if this is a part.
+    fn number(&mut self, rowid: Option<i64>) {
+        if let Some(part) = &mut self.part {
+            let number = rowid.and_then(|rowid| u32::try_from(rowid - 1).ok()).unwrap_or(part.next);
+            part.numbers.push(number);
+            part.next = number + 1;
+        }
+    }
+
+    /// Takes over which sites are held or resting, after the frontier was read again.
+    pub(crate) fn keep_site_states(&mut self, before: &Frontier) {
+        self.queues.keep_states(&before.queues, &self.columns);
+    }
+
+    /// Takes these shards out of the queue: their URLs stay queued, and are not taken.
+    pub(crate) fn freeze(&mut self, shards: ShardSet) {
+        self.columns.sites.freeze(shards);
+        self.rebuild();
+    }
+
+    /// Number of queued URLs of sites that are disabled in the table.
+    pub(crate) fn parked(&self) -> usize {
+        self.sites().disabled().iter().map(|&site| self.queues.len_of(site)).sum()
     }
 
     /// Number of known URLs, which is the next row number.
@@ -205,6 +290,7 @@ impl Frontier {
             return self.raise(row, belief);
         }
         let (site, _) = self.columns.sites.see(sid, 0);
+        self.number(None);
         self.columns.push(belief, Tries::default(), OptionalValues { site, ..OptionalValues::default() });
         self.tally.states[RowState::Queued as usize] += 1;
         self.enqueue(row);
@@ -218,6 +304,7 @@ impl Frontier {
             return SeenUrl::Known(row);
         }
         let (site, _) = self.columns.sites.see(sid, 0);
+        self.number(None);
         self.columns.push(belief, Tries::default(), OptionalValues { site, ..OptionalValues::default() });
         self.tally.states[RowState::Rejected as usize] += 1;
         self.place(row, RowState::Rejected, None);
@@ -441,6 +528,7 @@ impl Frontier {
     pub(crate) fn restore(&mut self, row: Restored) -> bool {
         let (number, new) = self.known.get_or_insert(row.oid.0, QueuePlace::at(self.len()).0);
         if new {
+            self.number(Some(row.rowid));
             self.columns.push(row.belief, row.tries, row.facts);
             self.tally.states[row.state as usize] += 1;
             self.tally.revisits += usize::from(row.state == RowState::Queued && row.tries.is_revisit());
@@ -518,5 +606,21 @@ impl Frontier {
     fn rows_at(&self, place: QueuePlace) -> Vec<u32> {
         let rows = (0..self.len()).filter(|&row| self.columns.rows[row].place == place);
         rows.map(|row| QueuePlace::at(row).0).collect()
+    }
+}
+
+impl PartNumbers {
+    /// How many rows have a number below this one.
+    fn rows_below(&self, number: u32) -> u32 {
+        let (mut low, mut high) = (0, self.numbers.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.numbers[middle] < number {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        QueuePlace::at(low).0
     }
 }

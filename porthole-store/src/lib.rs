@@ -14,6 +14,7 @@
 mod about;
 mod answer;
 mod error;
+mod fleet;
 mod frontier;
 mod listing;
 mod policy;
@@ -32,6 +33,7 @@ mod workspace_writer;
 pub use about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
 pub use answer::{KeptQuery, QueryAnswer, QueryLimits, SeenRows, SqlValue};
 pub use error::{Error, Result};
+pub use fleet::{FleetSettings, WorkerLease, WorkerRow};
 pub use listing::{ListedPage, PageListing, PageOrder};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};

@@ -66,7 +66,12 @@ impl Connection {
 
     /// Begins a transaction that writes. Writers wait for each other.
     pub(crate) fn write_transaction(&self) -> Result<Transaction<'_>> {
-        self.begin("begin immediate", "begin; select pg_advisory_xact_lock(1886351988, 2)")
+        const POSTGRES: &str = "begin; select pg_advisory_xact_lock(1886351988, 2)";
+        match self {
+            Connection::Sqlite(_) => return self.begin("begin immediate", ""),
+            Connection::Postgres(db) => db.begin_writing(POSTGRES)?,
+        }
+        Ok(Transaction { db: self, is_open: true })
     }
 
     /// Begins a transaction that writes the full-text index. In PostgreSQL the crawl does not wait for it.

@@ -13,7 +13,8 @@ use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
 use crate::{
     CommandRow, KeptQuery, KnownUrl, ListedPage, NamedQuery, PageFilter, PageListing, Policy, QueryAnswer,
-    QueryLimits, Result, RowTable, SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
+    QueryLimits, Result, RowTable, SkippedUrl, StoredLink, StoredPage, WorkerLease, WorkerRow,
+    WorkspaceWriter,
 };
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
@@ -138,6 +139,46 @@ pub trait Store: WorkspaceWriter {
     /// The current counts, from memory.
     fn counts(&self) -> StoreCounts;
 
+    /// The number of this worker, if several can share the crawl.
+    fn worker(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether a site is this worker's.
+    fn owns(&self, site: SiteId) -> bool {
+        let _ = site;
+        true
+    }
+
+    /// Whether this worker does what one of all does: it answers commands and computes hubs.
+    fn is_leader(&self) -> bool {
+        true
+    }
+
+    /// Whether there are other workers now.
+    fn has_others(&self) -> bool {
+        false
+    }
+
+    /// Must be fresh when a request is sent.
+    fn lease(&self) -> Option<WorkerLease> {
+        None
+    }
+
+    /// Takes part in the work of all: reads links that others have found, takes and gives up sites as workers come and go.
+    /// To be called about ten times a second. `busy` are the sites of which something is in flight or held. Returns those
+    /// among them that another worker is to have: no more of their URLs are taken, and they are given up when they are not
+    /// busy any more.
+    fn share(&mut self, busy: &[SiteId]) -> Result<Vec<SiteId>> {
+        let _ = busy;
+        Ok(Vec::new())
+    }
+
+    /// Whether no worker has anything left to fetch now, given that this one has not.
+    fn is_over(&mut self) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Does one slice of deferred writes, a few milliseconds long, if it is time: estimates of queued URLs are written
     /// to the tables later, in bulk. Returns whether there is more to do now.
     fn catch_up(&mut self) -> Result<bool>;
@@ -234,6 +275,9 @@ pub trait StoreReader: Send + Sync {
     /// Whether a store is open on the database, in this or another process.
     fn is_crawled(&self) -> Result<bool>;
 
+    /// The workers that share the crawl, by number; none if it was never shared.
+    fn workers(&self) -> Result<Vec<WorkerRow>>;
+
     /// A command to a running crawl, with its answer.
     fn command(&self, id: u64) -> Result<Option<CommandRow>>;
 
@@ -324,6 +368,9 @@ pub struct Batch<'a> {
     pub again: &'a [UrlId],
     /// Settings to write in the same transaction, so that they agree with the results.
     pub settings: &'a [(&'a str, &'a str)],
+    /// The setting with the sequence number of the next fetch. Workers share it: the store gives the results the numbers
+    /// from there on, in their order, and writes it. Ignored by a store that is alone.
+    pub numbered_by: Option<&'a str>,
 }
 
 /// Which pages under maintenance to visit; see [`Store::due_pages`].
@@ -507,6 +554,10 @@ pub struct Committed {
     pub believed: usize,
     /// URLs evicted from the bounded queue.
     pub evicted: usize,
+    /// URLs that other workers are told of.
+    pub told: usize,
+    /// The sequence number of the next fetch, if the store has numbered the results.
+    pub next_seq: Option<u64>,
 }
 
 /// Row counts of a store.

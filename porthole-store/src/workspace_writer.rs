@@ -104,6 +104,9 @@ pub trait WorkspaceWriter: Send {
     /// The unanswered commands, oldest first.
     fn open_commands(&self) -> Result<Vec<CommandRow>>;
 
+    /// The commands with ids above this one, answered or not.
+    fn commands_after(&self, id: u64) -> Result<Vec<CommandRow>>;
+
     /// Answers a command.
     fn answer_command(&mut self, id: u64, answer: &CommandAnswer) -> Result<()>;
 

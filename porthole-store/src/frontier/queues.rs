@@ -72,11 +72,7 @@ impl Queues {
     /// Adds a row to the queue of its site.
     pub(super) fn push(&mut self, row: u32, columns: &mut Columns) {
         let site = columns.site_of(row);
-        while self.sites.len() <= site as usize {
-            self.sites.push(SiteQueue::default());
-            self.order.best.push(0);
-            self.order.places.push(UNLISTED);
-        }
+        self.make_room(site);
         self.sites[site as usize].rows.push(row, columns);
         self.changed(site, row, columns);
     }
@@ -136,6 +132,38 @@ impl Queues {
         self.held.remove(&site);
         self.resting.extend(until.map(|until| Reverse((until, site))));
         self.relist(site, columns);
+    }
+
+    /// Holds the sites that are held in other queues, and lets those rest that rest there.
+    pub(super) fn keep_states(&mut self, before: &Queues, columns: &Columns) {
+        for (site, queue) in (0..).zip(&before.sites) {
+            if queue.state == SiteState::Free {
+                continue;
+            }
+            self.make_room(site);
+            let state = &mut self.sites[site as usize].state;
+            match queue.state {
+                SiteState::Resting(until) => {
+                    *state = SiteState::Resting(until);
+                    self.resting.push(Reverse((until, site)));
+                }
+                _ => {
+                    // It may have a better URL than before.
+                    *state = SiteState::Improved;
+                    self.held.insert(site);
+                    self.improved.push(site);
+                }
+            }
+            self.relist(site, columns);
+        }
+    }
+
+    fn make_room(&mut self, site: u32) {
+        while self.sites.len() <= site as usize {
+            self.sites.push(SiteQueue::default());
+            self.order.best.push(0);
+            self.order.places.push(UNLISTED);
+        }
     }
 
     /// Lists the sites whose rest is over.

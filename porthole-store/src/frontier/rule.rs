@@ -54,8 +54,8 @@ impl Frontier {
     /// Rebuilds the queue in the current order.
     pub(crate) fn rebuild(&mut self) {
         self.queues.rebuild(&mut self.columns);
-        let disabled = self.columns.sites.disabled().iter();
-        self.tally.parked = disabled.map(|&site| self.queues.len_of(site)).sum();
+        let out_of_use = self.columns.sites.out_of_use().into_iter();
+        self.tally.parked = out_of_use.map(|site| self.queues.len_of(site)).sum();
     }
 
     pub(crate) fn set_bound(&mut self, bound: Option<usize>) {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use porthole_types::SiteId;
 
-use super::{Chunked, KeyMap};
+use super::{Chunked, KeyMap, ShardSet};
 
 /// The `site` table in memory. Row numbers are rowids minus one.
 #[derive(Debug, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct SiteTable {
     ids: Chunked<SiteId>,
     /// Few, if any.
     disabled: HashSet<u32>,
+    /// Shards whose sites are treated as disabled, since they are about to go to another worker.
+    frozen: ShardSet,
 }
 
 impl SiteTable {
@@ -67,8 +69,22 @@ impl SiteTable {
         self.disabled = rows;
     }
 
+    pub(super) fn freeze(&mut self, shards: ShardSet) {
+        self.frozen = shards;
+    }
+
     pub(crate) fn is_disabled(&self, row: u32) -> bool {
         !self.disabled.is_empty() && self.disabled.contains(&row)
+            || !self.frozen.is_empty() && self.frozen.has_site(self.id(row))
+    }
+
+    /// The rows of the sites whose URLs are not taken.
+    pub(super) fn out_of_use(&self) -> Vec<u32> {
+        if self.frozen.is_empty() {
+            return self.disabled.iter().copied().collect();
+        }
+        let rows = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
+        rows.filter(|&row| self.is_disabled(row)).collect()
     }
 }
 

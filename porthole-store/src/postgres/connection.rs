@@ -40,6 +40,8 @@ pub(crate) struct PgConnection {
     in_transaction: Cell<bool>,
     /// Notifications so far.
     notified: Arc<AtomicI64>,
+    /// What a transaction that writes begins with, after it has the lock of writers.
+    fence: RefCell<String>,
 }
 
 impl std::fmt::Debug for PgConnection {
@@ -99,6 +101,7 @@ impl PgConnection {
             sent: RefCell::default(),
             in_transaction: Cell::new(false),
             notified,
+            fence: RefCell::default(),
         })
     }
 
@@ -180,6 +183,18 @@ impl PgConnection {
             self.in_transaction.set(true);
         }
         Ok(())
+    }
+
+    /// Lets every transaction that writes begin with a statement, given with a semicolon before it.
+    pub(crate) fn set_fence(&self, statement: String) {
+        *self.fence.borrow_mut() = statement;
+    }
+
+    /// Begins a transaction that writes, given the statements for that.
+    pub(crate) fn begin_writing(&self, sql: &str) -> Result<()> {
+        let sql = format!("{sql}{}", self.fence.borrow());
+        // A statement that fails leaves a transaction behind.
+        self.execute_batch(&sql).inspect_err(|_| drop(self.execute_batch("rollback")))
     }
 
     /// Ends a transaction.

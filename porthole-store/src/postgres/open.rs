@@ -11,7 +11,7 @@ use crate::sql::{Connection, Optional};
 use crate::{Error, Result};
 
 /// Key of the advisory lock that a store holds; `write_transaction` uses another second number.
-const STORE_LOCK: &str = "1886351988, 1";
+pub(super) const STORE_LOCK: &str = "1886351988, 1";
 /// How often to ask for the lock, and how long to wait in between: a connection that was just closed may still have it.
 const LOCK_TRIES: u32 = 20;
 const LOCK_RETRY: Duration = Duration::from_millis(50);
@@ -60,14 +60,14 @@ pub(crate) fn calculator(url: &str) -> Result<Connection> {
     Err(Error::Connect { database: shown(url), reason })
 }
 
-fn connect(url: &str) -> Result<Connection> {
+pub(super) fn connect(url: &str) -> Result<Connection> {
     let db = PgConnection::connect(url)?;
     // Rows are found by their numbers: compiling queries or starting workers costs more than it saves.
     db.execute_batch("set client_min_messages = warning; set jit = off; set bytea_output = hex")?;
     Ok(Connection::Postgres(db))
 }
 
-fn path(url: &str) -> PathBuf {
+pub(super) fn path(url: &str) -> PathBuf {
     PathBuf::from(shown(url))
 }
 

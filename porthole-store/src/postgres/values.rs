@@ -108,6 +108,9 @@ impl From<tokio_postgres::Error> for Error {
         {
             return Error::Damaged(words(&error));
         }
+        if error.code().is_some_and(|code| code.code() == FENCED) {
+            return Error::Fenced;
+        }
         Error::Database(Box::new(PgError { message: words(&error), error }))
     }
 }
@@ -121,7 +124,23 @@ pub(crate) struct PgError {
     error: tokio_postgres::Error,
 }
 
+/// The code of the error that a transaction of a worker gets whose shards belong to others.
+const FENCED: &str = "PH001";
+
 impl PgError {
+    /// Whether the connection has ended: the server, the network or another worker ended it.
+    pub(crate) fn is_connection_lost(&self) -> bool {
+        // Connection exceptions, shutdown, crash, still starting, and the timeouts of silent sessions.
+        const ENDED: [&str; 5] = ["57P01", "57P02", "57P03", "57P05", "25P03"];
+        match self.error.code() {
+            Some(code) => code.code().starts_with("08") || ENDED.contains(&code.code()),
+            None => {
+                self.error.is_closed()
+                    || self.error.source().is_some_and(|source| source.is::<std::io::Error>())
+            }
+        }
+    }
+
     /// Whether the server's disk is full.
     pub(crate) fn is_disk_full(&self) -> bool {
         self.error.code() == Some(&tokio_postgres::error::SqlState::DISK_FULL)

@@ -36,8 +36,15 @@ pub(super) fn last(db: &Connection, limit: usize) -> Result<Vec<CommandRow>> {
 
 pub(super) fn answer(db: &Connection, id: u64, answer: &CommandAnswer) -> Result<()> {
     let sql = "update command set answered = ?2, failed = ?3, outcome = ?4 where id = ?1";
-    db.prepare(sql)?.execute(params![id.cast_signed(), answer.at.0, answer.failed, answer.outcome])?;
-    Ok(())
+    let tx = db.write_transaction()?;
+    tx.execute(sql, params![id.cast_signed(), answer.at.0, answer.failed, answer.outcome])?;
+    tx.commit()
+}
+
+/// The commands after one, in their order.
+pub(super) fn after(db: &Connection, id: u64) -> Result<Vec<CommandRow>> {
+    let mut read = db.prepare(&format!("{COLUMNS} where id > ?1 order by id"))?;
+    read.query_map([id.cast_signed()], row)
 }
 
 fn row(row: &Row<'_>) -> Result<CommandRow> {

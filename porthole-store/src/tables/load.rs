@@ -8,7 +8,8 @@ use porthole_types::{SiteId, Timestamp, UrlId};
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
 use crate::frontier::{
-    Belief, Frontier, LinePosition, Needs, OptionalValues, Restored, RowState, SiteTable, Tries,
+    Belief, Frontier, LinePosition, Needs, OptionalValues, Restored, RowState, SHARDS, ShardSet, SiteTable,
+    Tries,
 };
 use crate::{Error, Policy, Result, StoreCounts};
 
@@ -22,10 +23,52 @@ pub(super) struct FrontierState {
     pub(super) links: usize,
     pub(super) copies: usize,
     pub(super) sweep: Sweep,
+    /// With it the frontier is the part of a worker.
+    pub(super) shared: Option<SharedPart>,
+}
+
+/// The part of the tables that a worker has in memory, and what it last saw of the rest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SharedPart {
+    /// The worker's number.
+    pub(super) worker: u32,
+    /// Its shards.
+    pub(super) shards: ShardSet,
+    /// The counts of the whole crawl, and how many of its URLs on disabled sites are this worker's.
+    pub(super) counts: StoreCounts,
+    pub(super) parked: usize,
+    /// The number of the last letter, and which of the two tables takes the next one.
+    pub(super) last_letter: i64,
+    pub(super) inbox: i64,
+    /// What is added to the numbers of fetches in the current batch.
+    pub(super) seq_shift: u64,
+}
+
+impl SharedPart {
+    /// The condition that a row of `crawl` is in the part.
+    pub(super) fn condition(&self) -> String {
+        format!("(crawl.sid >> 56) & 255 in (select id from shard where owner = {})", self.worker)
+    }
 }
 
 impl FrontierState {
-    /// The current counts.
+    /// Whether a site belongs to another worker.
+    pub(super) fn is_foreign(&self, site: SiteId) -> bool {
+        self.shared.is_some_and(|shared| !shared.shards.has_site(site))
+    }
+
+    /// Whether other workers may know URLs that are not in memory.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.shared.is_some_and(|shared| shared.shards.len() < SHARDS)
+    }
+
+    /// The counts of the whole crawl.
+    pub(super) fn all_counts(&self) -> StoreCounts {
+        let own = self.counts();
+        self.shared.map_or(own, |shared| StoreCounts { in_flight: own.in_flight, ..shared.counts })
+    }
+
+    /// The current counts of what is in memory.
     pub(super) fn counts(&self) -> StoreCounts {
         let tally = self.frontier.tally();
         let of = |state: RowState| tally.states[state as usize];
@@ -39,7 +82,7 @@ impl FrontierState {
             skipped: of(RowState::Skipped),
             evicted: of(RowState::Evicted),
             rejected: of(RowState::Rejected),
-            parked: tally.parked,
+            parked: if self.shared.is_some() { self.frontier.parked() } else { tally.parked },
             links: self.links,
             sites: self.frontier.sites().len(),
             copies: self.copies,
@@ -48,19 +91,29 @@ impl FrontierState {
 }
 
 /// Reads the tables once, in row order.
-pub(super) fn load(db: &Connection) -> Result<FrontierState> {
+pub(super) fn load(db: &Connection, shared: Option<SharedPart>) -> Result<FrontierState> {
     let mut sites = SiteTable::default();
     new_sites(db, &mut sites)?;
     sites.set_disabled(disabled(db)?);
-    let mut frontier = Frontier::new(&policy(db)?, bound(db)?, sites);
-    line(db, &mut frontier)?;
-    rows(db, &mut frontier)?;
+    let (policy, bound) = (policy(db)?, bound(db)?);
+    let mut frontier = match shared {
+        None => Frontier::new(&policy, bound, sites),
+        Some(_) => Frontier::of_part(&policy, bound, sites),
+    };
+    if shared.is_none() {
+        line(db, &mut frontier)?;
+    }
+    rows(db, &mut frontier, shared.as_ref())?;
+    if shared.is_some() && line(db, &mut frontier)? {
+        frontier.rebuild();
+    }
     let sweep = beliefs(db, &mut frontier)?;
     if frontier.uses_scores() != (false, false) {
         scores(db, &mut frontier)?;
         frontier.rebuild();
     }
-    Ok(FrontierState { frontier, links: links(db)?, copies: copies(db)?, sweep })
+    let shared = shared.map(|shared| SharedPart { parked: frontier.parked(), ..shared });
+    Ok(FrontierState { frontier, links: links(db)?, copies: copies(db)?, sweep, shared })
 }
 
 /// The stored policy.
@@ -101,9 +154,12 @@ pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
 }
 
 /// Reads the columns that the frontier now needs, and rebuilds the queue.
-pub(super) fn fill(db: &Connection, frontier: &mut Frontier, missing: Needs) -> Result<()> {
+pub(super) fn fill(db: &Connection, memory: &mut FrontierState, missing: Needs) -> Result<()> {
+    let part = where_part(memory.shared.as_ref());
+    let frontier = &mut memory.frontier;
     if missing.visits || missing.lastvisited {
-        let mut statement = db.prepare("select numtries, lastvisited from crawl order by rowid")?;
+        let mut statement =
+            db.prepare(&format!("select numtries, lastvisited from crawl{part} order by rowid"))?;
         let mut rows = statement.query(())?;
         let mut number = 0;
         while let Some(row) = rows.next()? {
@@ -145,8 +201,11 @@ pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     Ok(())
 }
 
-/// Reads the places in the line of URLs that came back, before the rows are queued.
-fn line(db: &Connection, frontier: &mut Frontier) -> Result<()> {
+/// Reads the places in the line of URLs that came back: before the rows are queued, or, of a part, when its rows are known.
+/// Returns whether there are any.
+fn line(db: &Connection, frontier: &mut Frontier) -> Result<bool> {
+    let is_part = frontier.is_part();
+    let mut has_any = false;
     let mut statement = db.prepare("select row, behind, serial from requeued")?;
     let mut rows = statement.stream(())?;
     while let Some(row) = rows.next()? {
@@ -154,22 +213,38 @@ fn line(db: &Connection, frontier: &mut Frontier) -> Result<()> {
             u32::try_from(rowid - 1)
                 .map_err(|_| Error::Damaged(format!("requeued has the unknown row {rowid}")))
         };
-        let position = LinePosition { after: number(row.get(1)?)?, serial: row.get(2)? };
-        frontier.restore_line_position(number(row.get(0)?)?, position);
+        let (known, after) = match is_part {
+            false => (Some(number(row.get(0)?)?), number(row.get(1)?)?),
+            true => (frontier.row_of(row.get(0)?), frontier.last_row_up_to(row.get(1)?)),
+        };
+        if let Some(known) = known {
+            frontier.restore_line_position(known, LinePosition { after, serial: row.get(2)? });
+            has_any = true;
+        }
     }
-    Ok(())
+    Ok(has_any)
 }
 
-fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
+/// The condition that rows of `crawl` are in the part of a worker.
+fn where_part(shared: Option<&SharedPart>) -> String {
+    shared.map_or_else(String::new, |shared| format!(" where {}", shared.condition()))
+}
+
+fn rows(db: &Connection, frontier: &mut Frontier, shared: Option<&SharedPart>) -> Result<()> {
     let mut revisits = db.prepare("select row, numtries, came from revisit order by row")?;
     let mut revisits = Revisits::new(revisits.query(())?)?;
-    let sql = "select rowid, oid, sid, relevance, priority, numtries, lastvisited, state, not_before \
-               from crawl order by rowid";
-    let mut statement = db.prepare(sql)?;
+    let sql = format!(
+        "select rowid, oid, sid, relevance, priority, numtries, lastvisited, state, not_before \
+         from crawl{} order by rowid",
+        where_part(shared)
+    );
+    let mut statement = db.prepare(&sql)?;
     let mut rows = statement.stream(())?;
     while let Some(row) = rows.next()? {
         // Rows are never deleted, so a rowid is a row number.
-        in_sequence("crawl", row.get(0)?, frontier.len())?;
+        if shared.is_none() {
+            in_sequence("crawl", row.get(0)?, frontier.len())?;
+        }
         if frontier.len() == Frontier::CAPACITY {
             return Err(Error::Full);
         }
@@ -193,6 +268,7 @@ fn restored(row: &Row<'_>, sites: &SiteTable, revisit: Option<RevisitRow>) -> Re
             .with_response(before.came || state.has_response()),
     };
     Ok(Restored {
+        rowid: row.get(0)?,
         oid: UrlId(row.get::<i64>(1)?.cast_unsigned()),
         belief: Belief::new(row.get(3)?, row.get(4)?),
         tries,
@@ -229,6 +305,10 @@ impl<'a> Revisits<'a> {
 
     /// The entry of a row; rows must be requested in ascending order.
     fn at(&mut self, row: i64) -> Result<Option<RevisitRow>> {
+        // Rows of other workers.
+        while self.next.is_some_and(|next| next.row < row) {
+            self.advance()?;
+        }
         let found = self.next.filter(|next| next.row == row);
         if found.is_some() {
             self.advance()?;
@@ -254,9 +334,12 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     let mut sweep = Sweep::default();
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
-        let known = u32::try_from(number - 1).ok().filter(|&row| (row as usize) < frontier.len());
-        let known =
-            known.ok_or_else(|| Error::Damaged(format!("estimate_log has the unknown row {number}")))?;
+        let known = match frontier.row_of(number) {
+            Some(known) => known,
+            // Of another worker.
+            None if frontier.is_part() => continue,
+            None => return Err(Error::Damaged(format!("estimate_log has the unknown row {number}"))),
+        };
         frontier.set(known, Belief::new(row.get(1)?, row.get(2)?));
         sweep.mark(&[known]);
     }

@@ -1,11 +1,13 @@
 //! Applies a batch to the memory, and collects what has to be written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use porthole_types::{
-    CanonicalUrl, Judgment, NewUrl, NextVisit, Outcome, PageChange, PageResult, SiteId, Timestamp, UrlId,
+    CanonicalUrl, Judgment, NewUrl, NextVisit, Outcome, PageChange, PageResult, SiteId, Timestamp, TopicId,
+    UrlId,
 };
 
+use super::inbox::{LATEST, Letter, LetterKind, REJECTED, REVISITED, ReceivedLetter};
 use super::load::FrontierState;
 use crate::frontier::{Belief, EvictionOrder, Frontier, RowState, SeenUrl};
 use crate::{Batch, Error, Estimate, Refreshed, Result};
@@ -20,6 +22,13 @@ pub(super) struct WritePlan<'a> {
     pub(super) visits: Vec<Visit<'a>>,
     /// The links of the results, in their order.
     pub(super) links: Vec<PlannedLink<'a>>,
+    /// Rowids of pages that were visited again: some of their links may be known.
+    pub(super) revisited: Vec<i64>,
+    /// Letters to other workers.
+    pub(super) letters: Vec<Letter<'a>>,
+    /// The last letter that the worker has read, and the shards whose older letters it has read.
+    pub(super) cursor: Option<i64>,
+    pub(super) caught_up: Vec<u8>,
     /// Finished rows that are queued again, with the states they had.
     pub(super) again: Vec<(u32, RowState)>,
     /// Rows whose archived pages are lost.
@@ -59,6 +68,8 @@ pub(super) struct NewRow<'a> {
 pub(super) struct Visit<'a> {
     pub(super) row: u32,
     pub(super) result: &'a PageResult,
+    /// Sequence number of the fetch.
+    pub(super) seq: u64,
     /// The state of a URL that was already finished when the result came.
     pub(super) unasked: Option<RowState>,
     /// Whether it is a revisit, so that some of its links may be known.
@@ -67,10 +78,10 @@ pub(super) struct Visit<'a> {
     pub(super) keeps_page: bool,
 }
 
-/// A link to be written; its ends are rows.
+/// A link to be written, from a rowid to a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedLink<'a> {
-    pub(super) src: u32,
+    pub(super) src: i64,
     pub(super) dst: u32,
     pub(super) discovered: Timestamp,
     pub(super) anchor: Option<&'a str>,
@@ -108,18 +119,90 @@ impl<'a> WritePlan<'a> {
         has_room(&memory.frontier, urls.len())?;
         let mut plan = WritePlan::default();
         for new in urls {
-            plan.see(memory, new.url.id(), new.url.site(), new, false);
+            plan.find(memory, new);
         }
         plan.finish(memory);
         Ok(plan)
     }
 
+    /// Queues a URL that was not found as a link, or tells its worker.
+    fn find(&mut self, memory: &mut FrontierState, new: &'a NewUrl) {
+        if memory.is_foreign(new.url.site()) {
+            self.letters.push(Letter::found(new));
+        } else {
+            self.see(memory, new.url.id(), new.url.site(), new, false);
+        }
+    }
+
+    /// The plan for letters of other workers.
+    pub(super) fn for_letters(memory: &mut FrontierState, letters: &'a [ReceivedLetter]) -> Result<Self> {
+        has_room(&memory.frontier, letters.len())?;
+        let mut plan = WritePlan::default();
+        for letter in letters {
+            plan.receive(memory, letter);
+        }
+        plan.revisited.sort_unstable();
+        plan.revisited.dedup();
+        plan.finish(memory);
+        Ok(plan)
+    }
+
+    /// The same plan, which also writes that the letters up to this one were read, by these shards as by all others.
+    pub(super) fn with_cursor(self, cursor: i64, caught_up: Vec<u8>) -> Self {
+        WritePlan { cursor: Some(cursor), caught_up, ..self }
+    }
+
+    fn receive(&mut self, memory: &mut FrontierState, letter: &'a ReceivedLetter) {
+        let has = |flag: i64| letter.flags & flag != 0;
+        if let Some(new) = &letter.new {
+            // The letter was sent before a shard changed hands, and comes again to its new owner.
+            if memory.is_foreign(new.url.site()) {
+                return;
+            }
+            let dst = self.see(memory, letter.oid, new.url.site(), new, has(REJECTED));
+            if has(LATEST) {
+                self.reorder(memory, letter.oid, letter.priority);
+            }
+            if letter.kind == LetterKind::Link {
+                let anchor = letter.anchor.as_deref();
+                self.links.push(PlannedLink { src: letter.src, dst, discovered: letter.discovered, anchor });
+                self.revisited.extend(has(REVISITED).then_some(letter.src));
+            }
+            return;
+        }
+        let Some(row) = memory.frontier.find(letter.oid) else { return };
+        let ReceivedLetter { oid, relevance, priority, .. } = *letter;
+        match letter.kind {
+            LetterKind::Link | LetterKind::Found => {}
+            LetterKind::Estimate => self.believe(memory, row, &Estimate { oid, relevance, priority }),
+            LetterKind::Refreshed => {
+                self.refresh(memory, row, &Refreshed { oid, before: priority, relevance });
+            }
+            LetterKind::Raised => {
+                let seen = memory.frontier.raise(row, Belief::new(relevance, priority));
+                self.note(seen);
+            }
+            LetterKind::Again => self.queue_again(memory, row),
+            LetterKind::Judgment => {
+                let best = TopicId(u16::try_from(letter.depth).unwrap_or(0));
+                self.judge(memory, row, Judgment { relevance, best });
+            }
+            LetterKind::Lost => {
+                self.queue_again(memory, row);
+                self.lost.push(row);
+            }
+        }
+    }
+
     /// The plan for revisits. Fails before any change if a URL is unknown.
     pub(super) fn for_revisits(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
-        let rows: Vec<u32> = oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
+        let rows: Vec<Option<u32>> = oids.iter().map(|&oid| known(memory, oid)).collect::<Result<_>>()?;
         let mut plan = WritePlan::default();
-        for row in rows {
-            plan.queue_again(memory, row);
+        for (row, &oid) in rows.into_iter().zip(oids) {
+            match row {
+                Some(row) => plan.queue_again(memory, row),
+                None => plan.letters.push(Letter::about(LetterKind::Again, oid, 0.0, 0.0)),
+            }
         }
         plan.finish(memory);
         Ok(plan)
@@ -137,10 +220,14 @@ impl<'a> WritePlan<'a> {
 
     /// The plan for URLs whose archived pages are lost.
     pub(super) fn for_lost_pages(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
-        let mut lost: Vec<u32> =
-            oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
+        let found: Vec<Option<u32>> = oids.iter().map(|&oid| known(memory, oid)).collect::<Result<_>>()?;
+        let mut lost: Vec<u32> = found.iter().flatten().copied().collect();
         lost.sort_unstable();
-        Ok(WritePlan { lost, ..WritePlan::for_revisits(memory, oids)? })
+        let mut plan = WritePlan { lost, ..WritePlan::for_revisits(memory, oids)? };
+        for letter in &mut plan.letters {
+            letter.kind = LetterKind::Lost;
+        }
+        Ok(plan)
     }
 
     /// The plan for evictions after a change of the whole queue.
@@ -154,8 +241,9 @@ impl<'a> WritePlan<'a> {
     pub(super) fn for_batch(memory: &mut FrontierState, batch: &Batch<'a>) -> Result<Self> {
         let links: usize = batch.results.iter().map(|result| result.links.len()).sum();
         has_room(&memory.frontier, links + batch.urls.len())?;
-        let find = |oid| known(&memory.frontier, oid);
-        let pages = batch.results.iter().map(|result| find(result.oid)).collect::<Result<Vec<_>>>()?;
+        let find = |oid| known(memory, oid);
+        let page = |result: &PageResult| find(result.oid)?.ok_or(Error::UnknownUrl(result.oid));
+        let pages = batch.results.iter().map(page).collect::<Result<Vec<_>>>()?;
         let judged = batch.judgments.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let refreshed = batch.refreshed.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
@@ -166,22 +254,45 @@ impl<'a> WritePlan<'a> {
             plan.work_in(memory, row, result);
         }
         let newest_link = plan.newest;
-        for row in again {
-            plan.queue_again(memory, row);
+        for (row, &oid) in again.into_iter().zip(batch.again) {
+            match row {
+                Some(row) => plan.queue_again(memory, row),
+                None => plan.letters.push(Letter::about(LetterKind::Again, oid, 0.0, 0.0)),
+            }
         }
         for (row, new) in judged.into_iter().zip(batch.judgments) {
-            plan.judge(memory, row, new.judgment);
+            match row {
+                Some(row) => plan.judge(memory, row, new.judgment),
+                None => {
+                    let Judgment { relevance, best } = new.judgment;
+                    let letter = Letter::about(LetterKind::Judgment, new.oid, relevance, 0.0);
+                    plan.letters.push(Letter { depth: best.0.into(), ..letter });
+                }
+            }
         }
         for new in batch.urls {
-            plan.see(memory, new.url.id(), new.url.site(), new, false);
+            plan.find(memory, new);
         }
         for (row, estimate) in estimated.into_iter().zip(batch.estimates) {
-            plan.believe(memory, row, estimate);
+            match row {
+                Some(row) => plan.believe(memory, row, estimate),
+                None => plan.send_estimate(LetterKind::Estimate, estimate),
+            }
         }
         for (row, new) in refreshed.into_iter().zip(batch.refreshed) {
-            plan.refresh(memory, row, new);
+            match row {
+                Some(row) => plan.refresh(memory, row, new),
+                None => {
+                    let letter = Letter::about(LetterKind::Refreshed, new.oid, new.relevance, new.before);
+                    plan.letters.push(letter);
+                }
+            }
         }
         for (row, estimate) in raised.into_iter().zip(batch.raised) {
+            let Some(row) = row else {
+                plan.send_estimate(LetterKind::Raised, estimate);
+                continue;
+            };
             let seen = memory.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
             plan.note(seen);
         }
@@ -192,9 +303,27 @@ impl<'a> WritePlan<'a> {
                 plan.reorder(memory, oid, priority);
             }
         }
+        plan.set_priorities_of_letters(batch.priorities);
         plan.newest = newest_link;
         plan.finish(memory);
         Ok(plan)
+    }
+
+    fn send_estimate(&mut self, kind: LetterKind, estimate: &Estimate) {
+        self.letters.push(Letter::about(kind, estimate.oid, estimate.relevance, estimate.priority));
+    }
+
+    /// Sets the priorities of URLs that are told to other workers.
+    fn set_priorities_of_letters(&mut self, priorities: &[(UrlId, f64)]) {
+        if self.letters.is_empty() || priorities.is_empty() {
+            return;
+        }
+        let latest: HashMap<UrlId, f64> = priorities.iter().copied().collect();
+        for letter in self.letters.iter_mut().filter(|letter| letter.kind == LetterKind::Link) {
+            if let Some(&priority) = latest.get(&letter.oid) {
+                (letter.priority, letter.flags) = (priority, letter.flags | LATEST);
+            }
+        }
     }
 
     fn work_in(&mut self, memory: &mut FrontierState, row: u32, result: &'a PageResult) {
@@ -223,10 +352,26 @@ impl<'a> WritePlan<'a> {
         }
         let brings_page = matches!(result.outcome, Outcome::Fetched | Outcome::Redirected);
         let (again, keeps_page) = (tries.is_revisit(), tries.has_response() && !brings_page);
-        self.visits.push(Visit { row, result, unasked, again, keeps_page });
+        let seq = result.seq.wrapping_add(memory.shared.map_or(0, |shared| shared.seq_shift));
+        self.visits.push(Visit { row, result, seq, unasked, again, keeps_page });
+        let src = memory.frontier.rowid(row);
+        self.revisited.extend(again.then_some(src));
         memory.frontier.touch(result.links.iter().map(|link| link.oid));
         self.eviction = None;
         for link in &result.links {
+            if memory.is_foreign(link.sid) {
+                let rejected = if link.rejected { REJECTED } else { 0 };
+                let revisited = if again { REVISITED } else { 0 };
+                self.letters.push(Letter {
+                    kind: LetterKind::Link,
+                    src,
+                    discovered: result.at,
+                    anchor: link.anchor.as_deref(),
+                    flags: rejected | revisited,
+                    ..Letter::found(&link.target)
+                });
+                continue;
+            }
             if self.protect_newest && !link.rejected {
                 self.make_room(memory, link.oid, link.sid);
             }
@@ -237,7 +382,7 @@ impl<'a> WritePlan<'a> {
                 memory.frontier.update_eviction(dst, order);
             }
             let anchor = link.anchor.as_deref();
-            self.links.push(PlannedLink { src: row, dst, discovered: result.at, anchor });
+            self.links.push(PlannedLink { src, dst, discovered: result.at, anchor });
         }
         self.eviction = None;
     }
@@ -378,6 +523,10 @@ fn has_room(frontier: &Frontier, most: usize) -> Result<()> {
     fits.then_some(()).ok_or(Error::Full)
 }
 
-fn known(frontier: &Frontier, oid: UrlId) -> Result<u32> {
-    frontier.find(oid).ok_or(Error::UnknownUrl(oid))
+/// The row of a URL; `None` if another worker may know it.
+fn known(memory: &FrontierState, oid: UrlId) -> Result<Option<u32>> {
+    match memory.frontier.find(oid) {
+        None if !memory.is_incomplete() => Err(Error::UnknownUrl(oid)),
+        found => Ok(found),
+    }
 }

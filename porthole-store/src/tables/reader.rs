@@ -23,7 +23,7 @@ use crate::{
     Collision, CommandRow, Error, FetchPoint, FetchedUrl, GraphEdge, KeptQuery, KnownUrl, LinkGraph,
     LinkStory, ListedPage, NeighbourEvidence, PageFilter, PageListing, QueryAnswer, QueryLimits, Result,
     RowTable, SiteAddress, SkippedUrl, SqlValue, StoreCounts, StoreReader, StoredExample, StoredHost,
-    StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl, postgres, sqlite,
+    StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl, WorkerRow, postgres, sqlite,
 };
 
 /// A handle for reading the tables of a crawl. Its clones share a few read-only connections.
@@ -392,6 +392,13 @@ impl StoreReader for TableReader {
         match self.pool.location() {
             DatabaseLocation::File(path) => sqlite::is_locked(path),
             DatabaseLocation::Postgres(_) => postgres::is_crawled(&*self.pool.get()?),
+        }
+    }
+
+    fn workers(&self) -> Result<Vec<WorkerRow>> {
+        match self.pool.location() {
+            DatabaseLocation::File(_) => Ok(Vec::new()),
+            DatabaseLocation::Postgres(_) => postgres::workers(&*self.pool.get()?),
         }
     }
 

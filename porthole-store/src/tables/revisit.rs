@@ -6,26 +6,26 @@ use crate::sql::{Optional, Transaction, params};
 use porthole_types::{Failure, Outcome};
 
 use super::plan::{Visit, WritePlan, is_unknown, verdict};
-use super::write::{failure, rowid};
+use super::write::failure;
 use crate::Result;
 use crate::frontier::{Frontier, RowState};
 
 /// Queues finished rows again, given with their states.
-pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()> {
+pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)], frontier: &Frontier) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
     make_index(tx)?;
     let mut update = tx.prepare("update crawl set state = 0, not_before = null where rowid = ?1")?;
     for &(row, state) in rows {
-        remember(tx, row, state)?;
-        update.send([rowid(row)])?;
+        remember(tx, frontier.rowid(row), state)?;
+        update.send([frontier.rowid(row)])?;
     }
     Ok(())
 }
 
 /// Stores the number of tries before a revisit, and whether the URL led to a page or redirect.
-pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Result<()> {
+pub(super) fn remember(tx: &Transaction<'_>, rowid: i64, state: RowState) -> Result<()> {
     // A page takes precedence over a redirect, and a success over a failure.
     let mut insert = tx.prepare(
         "insert into revisit(row, numtries, came, state) select rowid, numtries, ?2, ?3 from crawl where rowid = ?1 \
@@ -33,14 +33,14 @@ pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Resul
          came = case when excluded.came = 1 or revisit.came = 0 then excluded.came else revisit.came end",
     )?;
     let came = if state.has_response() { state as u8 } else { 0 };
-    insert.send(params![rowid(row), came, state as u8])?;
+    insert.send(params![rowid, came, state as u8])?;
     Ok(())
 }
 
 /// The state of a row before it was queued again, if that is known.
-pub(super) fn state_before(tx: &Transaction<'_>, row: u32) -> Result<Option<RowState>> {
+pub(super) fn state_before(tx: &Transaction<'_>, rowid: i64) -> Result<Option<RowState>> {
     let mut read = tx.prepare("select state from revisit where row = ?1")?;
-    let code: Option<Option<i64>> = read.query_row([rowid(row)], |row| row.get(0)).optional()?;
+    let code: Option<Option<i64>> = read.query_row([rowid], |row| row.get(0)).optional()?;
     Ok(code.flatten().and_then(RowState::from_code).filter(|state| state.is_done()))
 }
 
@@ -61,12 +61,12 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
         _ => Some(visit.result.status),
     };
     update.send(params![
-        rowid(visit.row),
+        frontier.rowid(visit.row),
         frontier.belief(visit.row).priority,
         visit.result.at.0,
         state as u8,
         not_before.map(|at| at.0),
-        (visit.result.outcome != Outcome::NotModified).then_some(visit.result.seq.cast_signed()),
+        (visit.result.outcome != Outcome::NotModified).then_some(visit.seq.cast_signed()),
         status,
         failure.map(|failure| failure.kind.name()),
         failure.map(Failure::detail),
@@ -75,26 +75,25 @@ pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Fron
 }
 
 /// Deletes the terms of a page before a revisit is written. Returns whether it was a duplicate.
-pub(super) fn forget_page(tx: &Transaction<'_>, row: u32) -> Result<bool> {
+pub(super) fn forget_page(tx: &Transaction<'_>, rowid: i64) -> Result<bool> {
     let mut delete =
         tx.prepare("delete from page_terms where seq = (select terms from crawl where rowid = ?1)")?;
-    delete.send([rowid(row)])?;
+    delete.send([rowid])?;
     let mut read = tx.prepare("select copy_of is not null from crawl where rowid = ?1")?;
-    read.query_row([rowid(row)], |row| row.get(0))
+    read.query_row([rowid], |row| row.get(0))
 }
 
-/// The known link targets of every revisited page of a plan, by row.
-pub(super) fn known_links(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
+/// The known link targets of every revisited page of a plan, all by rowid.
+pub(super) fn known_links(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<HashMap<i64, HashSet<i64>>> {
     let mut known = HashMap::new();
-    let mut again = plan.visits.iter().filter(|visit| visit.again).peekable();
-    if again.peek().is_none() {
+    if plan.revisited.is_empty() {
         return Ok(known);
     }
     make_index(tx)?;
-    let mut read = tx.prepare("select dst - 1 from edge where src = ?1")?;
-    for visit in again {
-        let targets = read.query_map([rowid(visit.row)], |row| row.get(0))?;
-        known.insert(visit.row, targets.into_iter().collect());
+    let mut read = tx.prepare("select dst from edge where src = ?1")?;
+    for &rowid in &plan.revisited {
+        let targets = read.query_map([rowid], |row| row.get(0))?;
+        known.insert(rowid, targets.into_iter().collect());
     }
     Ok(known)
 }

@@ -8,12 +8,13 @@ use porthole_types::{CanonicalUrl, ChangeHistory, NewUrl, Rank, SiteId, Timestam
 use super::load::FrontierState;
 use super::location::{CrawlLock, DatabaseLocation};
 use super::plan::WritePlan;
-use super::write::rowid;
+use super::sharing::Sharing;
 use super::{counts, load, revisit, sweep, upkeep, write};
 use crate::frontier::{Belief, Needs, Tries};
 use crate::sql::{Connection, Row, params};
 use crate::{
-    Batch, Committed, DuePages, Error, Policy, QueuedSites, Result, Store, StoreCounts, WorkspaceWriter,
+    Batch, Committed, DuePages, Error, Policy, QueuedSites, Result, Store, StoreCounts, WorkerLease,
+    WorkspaceWriter,
 };
 
 /// A crawl in a database.
@@ -21,14 +22,22 @@ use crate::{
 pub struct TableStore {
     pub(super) location: DatabaseLocation,
     pub(super) db: Connection,
-    memory: FrontierState,
-    /// After a failed write, the rows that were in flight before it: the memory is ahead of the tables and must be
+    pub(super) memory: FrontierState,
+    /// After a failed write, the rowids that were in flight before it: the memory is ahead of the tables and must be
     /// rebuilt before anything else.
-    stale: Option<Vec<u32>>,
+    stale: Option<Vec<i64>>,
     /// The connection's `data_version` at the last check for changes of other writers.
     looked: i64,
-    /// Keeps other stores out. The last field, so that it is released after the database is closed.
-    _lock: CrawlLock,
+    /// Keeps other stores out. Behind the database, so that it is released after that is closed.
+    _lock: Option<CrawlLock>,
+    /// With it the store is one of several workers. The last field, for the same reason.
+    pub(super) sharing: Option<Sharing>,
+}
+
+impl Drop for TableStore {
+    fn drop(&mut self) {
+        self.leave();
+    }
 }
 
 impl TableStore {
@@ -42,14 +51,25 @@ impl TableStore {
         let lock = location.lock()?;
         let db = location.writer()?;
         let looked = db.data_version()?;
-        let memory = load::load(&db)?;
+        let memory = load::load(&db, None)?;
         counts::correct(&db, &memory.counts())?;
-        Ok(TableStore { location: location.clone(), db, memory, stale: None, looked, _lock: lock })
+        Ok(TableStore::with_parts(location.clone(), db, memory, looked, Some(lock), None))
+    }
+
+    pub(super) fn with_parts(
+        location: DatabaseLocation,
+        db: Connection,
+        memory: FrontierState,
+        looked: i64,
+        lock: Option<CrawlLock>,
+        sharing: Option<Sharing>,
+    ) -> Self {
+        TableStore { location, db, memory, stale: None, looked, _lock: lock, sharing }
     }
 
     /// Applies a change to the memory and writes it. The transaction begins first: until then, other writers may add
     /// sites.
-    fn write<'a>(
+    pub(super) fn write<'a>(
         &mut self,
         batch: &Batch<'a>,
         plan: impl FnOnce(&mut FrontierState) -> Result<WritePlan<'a>>,
@@ -58,22 +78,35 @@ impl TableStore {
         sweep::sweep_if_overdue(&self.db, &mut self.memory)?;
         let tx = self.db.write_transaction()?;
         load::new_sites(&tx, self.memory.frontier.sites_mut())?;
+        let next_seq = begin_shared(&tx, &mut self.memory, batch)?;
+        let mut before = self.memory.counts();
+        before.parked = self.memory.shared.map_or(before.parked, |shared| shared.parked);
         // A plan that fails has not changed the memory.
         let plan = plan(&mut self.memory)?;
-        let written = write::write(&tx, &plan, batch, &self.memory);
+        let written = write::write(&tx, &plan, batch, &self.memory, &before);
+        let numbered = match (next_seq, batch.numbered_by) {
+            (Some(next), Some(name)) => write::write_settings(&tx, &[(name, &next.to_string())]),
+            _ => Ok(()),
+        };
+        let written = numbered.and(written);
         match written.and_then(|added| tx.commit().map(|()| added)) {
             Ok(added) => {
                 self.memory.links += added.links;
                 self.memory.copies = self.memory.copies.saturating_add_signed(added.copies);
                 self.memory.sweep.mark(&plan.believed);
+                if let (Some(shared), Some(all)) = (&mut self.memory.shared, added.all) {
+                    (shared.counts, shared.parked) = (all, self.memory.frontier.parked());
+                }
                 Ok(Committed {
                     new_urls: plan.new_urls.len(),
                     believed: plan.believed.len(),
                     evicted: plan.evicted,
+                    told: plan.letters.len(),
+                    next_seq,
                 })
             }
             Err(error) => {
-                self.invalidate(plan.left_flight);
+                self.invalidate(&plan.left_flight);
                 self.refresh()?;
                 Err(error)
             }
@@ -81,8 +114,11 @@ impl TableStore {
     }
 
     /// Marks the memory as invalid; these rows are in flight besides those that it has as such.
-    fn invalidate(&mut self, left_flight: Vec<u32>) {
-        self.stale = Some(self.memory.frontier.taken().into_iter().chain(left_flight).collect());
+    pub(super) fn invalidate(&mut self, left_flight: &[u32]) {
+        let frontier = &self.memory.frontier;
+        let taken = frontier.taken();
+        let in_flight = taken.iter().chain(left_flight).map(|&row| frontier.rowid(row));
+        self.stale = Some(in_flight.collect());
     }
 
     /// Follows the disabled flags of the sites.
@@ -109,16 +145,21 @@ impl TableStore {
     }
 
     fn reorder(&mut self, missing: Needs) -> Result<()> {
-        load::fill(&self.db, &mut self.memory.frontier, missing).inspect_err(|_| self.invalidate(Vec::new()))
+        load::fill(&self.db, &mut self.memory, missing).inspect_err(|_| self.invalidate(&[]))
     }
 
     /// Rebuilds the memory after a failed write. Rows in flight stay so, since their holders are still working.
-    fn refresh(&mut self) -> Result<()> {
+    pub(super) fn refresh(&mut self) -> Result<()> {
         if let Some(in_flight) = &self.stale {
-            let mut memory = load::load(&self.db)?;
-            let known = memory.frontier.len();
-            for &row in in_flight.iter().filter(|&&row| (row as usize) < known) {
-                memory.frontier.take_again(row);
+            let mut memory = load::load(&self.db, self.memory.shared)?;
+            for &rowid in in_flight {
+                if let Some(row) = memory.frontier.row_of(rowid) {
+                    memory.frontier.take_again(row);
+                }
+            }
+            memory.frontier.keep_site_states(&self.memory.frontier);
+            if !self.leaving_shards().is_empty() {
+                memory.frontier.freeze(self.leaving_shards());
             }
             self.memory = memory;
             self.stale = None;
@@ -133,11 +174,11 @@ impl TableStore {
         let frontier = &self.memory.frontier;
         let mut work = |row| {
             let (belief, tries) = (frontier.belief(row), frontier.tries(row));
-            let mut work = read.query_row([rowid(row)], |found| work(found, belief, tries))?;
+            let mut work = read.query_row([frontier.rowid(row)], |found| work(found, belief, tries))?;
             work.pages_of_site = frontier.sites().load_of(work.sid);
             work.rank = frontier.rank(row);
             if tries.is_revisit() && tries.has_response() {
-                work.copy = Some(Box::new(upkeep::copy(&self.db, row)?));
+                work.copy = Some(Box::new(upkeep::copy(&self.db, frontier.rowid(row))?));
             }
             Ok(work)
         };
@@ -158,7 +199,7 @@ impl TableStore {
         self.refresh()?;
         if self.memory.frontier.uses_scores() != (false, false) {
             let read = load::scores(&self.db, &mut self.memory.frontier);
-            read.inspect_err(|_| self.invalidate(Vec::new()))?;
+            read.inspect_err(|_| self.invalidate(&[]))?;
             self.memory.frontier.rebuild();
         }
         Ok(())
@@ -172,6 +213,9 @@ impl Store for TableStore {
 
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>> {
         self.refresh()?;
+        if self.is_congested() {
+            return Ok(Vec::new());
+        }
         let rows = self.memory.frontier.take(n, now);
         self.hand_out(&rows)
     }
@@ -186,6 +230,9 @@ impl Store for TableStore {
 
     fn hold_sites(&mut self, n: usize, now: Timestamp) -> Result<Vec<SiteId>> {
         self.refresh()?;
+        if self.is_congested() {
+            return Ok(Vec::new());
+        }
         let sites = self.memory.frontier.hold_sites(n, now);
         Ok(sites.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect())
     }
@@ -223,8 +270,12 @@ impl Store for TableStore {
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()> {
         self.refresh()?;
         for &oid in oids {
-            let row = self.memory.frontier.find(oid).ok_or(Error::UnknownUrl(oid))?;
-            self.memory.frontier.give_back(row);
+            match self.memory.frontier.find(oid) {
+                Some(row) => self.memory.frontier.give_back(row),
+                // Another worker has it now.
+                None if self.memory.is_incomplete() => {}
+                None => return Err(Error::UnknownUrl(oid)),
+            }
         }
         Ok(())
     }
@@ -265,10 +316,10 @@ impl Store for TableStore {
         let mut cancel = || -> Result<()> {
             let mut update = tx.prepare("update crawl set state = ?2 where rowid = ?1")?;
             for row in oids.iter().filter_map(|&oid| frontier.find(oid)).collect::<Vec<_>>() {
-                if let Some(state) = revisit::state_before(&tx, row)?
+                if let Some(state) = revisit::state_before(&tx, frontier.rowid(row))?
                     && frontier.cancel_revisit(row, state)
                 {
-                    update.execute(params![rowid(row), state as u8])?;
+                    update.execute(params![frontier.rowid(row), state as u8])?;
                 }
             }
             write::write_settings(&tx, settings)
@@ -276,7 +327,7 @@ impl Store for TableStore {
         let written = cancel();
         let written = written.and_then(|()| counts::write(&tx, &self.memory.counts()));
         let written = written.and_then(|()| tx.commit());
-        written.inspect_err(|_| self.invalidate(Vec::new()))
+        written.inspect_err(|_| self.invalidate(&[]))
     }
 
     fn reschedule(
@@ -331,9 +382,13 @@ impl Store for TableStore {
         let tx = self.db.write_transaction()?;
         load::new_sites(&tx, self.memory.frontier.sites_mut())?;
         let written = write::switch_sites(&tx, hosts, self.memory.frontier.sites_mut());
-        let written = written.and_then(|()| counts::write(&tx, &self.memory.counts()));
+        let counts = self.memory.counts();
+        let written = written.and_then(|()| match self.memory.shared {
+            None => counts::write(&tx, &counts),
+            Some(_) => counts::add(&tx, &counts, &counts).map(drop),
+        });
         let written = written.and_then(|()| tx.commit());
-        written.inspect_err(|_| self.invalidate(Vec::new()))?;
+        written.inspect_err(|_| self.invalidate(&[]))?;
         self.follow_sites()
     }
 
@@ -354,7 +409,35 @@ impl Store for TableStore {
     }
 
     fn counts(&self) -> StoreCounts {
-        self.memory.counts()
+        self.memory.all_counts()
+    }
+
+    fn worker(&self) -> Option<u32> {
+        self.worker_number()
+    }
+
+    fn owns(&self, site: SiteId) -> bool {
+        !self.memory.is_foreign(site)
+    }
+
+    fn is_leader(&self) -> bool {
+        self.sharing.is_none() || self.own_shards().has(0)
+    }
+
+    fn has_others(&self) -> bool {
+        self.has_company()
+    }
+
+    fn lease(&self) -> Option<WorkerLease> {
+        self.worker_lease()
+    }
+
+    fn share(&mut self, busy: &[SiteId]) -> Result<Vec<SiteId>> {
+        self.share_now(busy)
+    }
+
+    fn is_over(&mut self) -> Result<bool> {
+        self.is_over_for_all()
     }
 
     fn catch_up(&mut self) -> Result<bool> {
@@ -371,6 +454,27 @@ impl Store for TableStore {
         }
         Ok(())
     }
+}
+
+/// Reads what a transaction of a worker needs: which numbers new rows and fetches get. Returns the number of the next fetch
+/// after the batch.
+fn begin_shared(tx: &Connection, memory: &mut FrontierState, batch: &Batch<'_>) -> Result<Option<u64>> {
+    let Some(shared) = &mut memory.shared else { return Ok(None) };
+    let sql = "select coalesce((select max(rowid) from crawl), 0), coalesce((select max(rowid) from edge), 0), \
+               last, current, (select value from setting where name = ?1) from inbox";
+    let numbers = |row: &Row<'_>| {
+        let next: Option<String> = row.get(4)?;
+        let next = next.and_then(|next| next.parse::<u64>().ok()).unwrap_or(0);
+        Ok((row.get(0)?, row.get::<i64>(1)?, row.get(2)?, row.get(3)?, next))
+    };
+    let (rows, links, last, current, next) =
+        tx.query_row(sql, [batch.numbered_by.unwrap_or_default()], numbers)?;
+    memory.frontier.number_after(rows);
+    memory.links = usize::try_from(links).unwrap_or(0);
+    (shared.last_letter, shared.inbox) = (last, current);
+    let first = batch.results.first().filter(|_| batch.numbered_by.is_some());
+    shared.seq_shift = first.map_or(0, |first| next.wrapping_sub(first.seq));
+    Ok(first.map(|_| next + batch.results.len() as u64))
 }
 
 fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {

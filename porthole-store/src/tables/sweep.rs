@@ -3,7 +3,7 @@
 use crate::sql::{Connection, params};
 
 use super::load::FrontierState;
-use super::write::{estimate, rowid};
+use super::write::estimate;
 use crate::Result;
 use crate::frontier::{Frontier, RowState};
 
@@ -110,9 +110,22 @@ pub(super) fn sweep(db: &Connection, memory: &mut FrontierState) -> Result<()> {
     while let Some(row) = next {
         next = write_some(db, memory, row)?;
     }
-    db.execute("delete from estimate_log", ())?;
+    match own_rows(memory) {
+        None => drop(db.execute("delete from estimate_log", ())?),
+        Some(own) => {
+            let tx = db.write_transaction()?;
+            tx.execute(&format!("delete from estimate_log {own}"), ())?;
+            tx.commit()?;
+        }
+    }
     memory.sweep = Sweep::default();
     Ok(())
+}
+
+/// What restricts a deletion to the rows of this worker, if there are others. Only PostgreSQL has workers.
+fn own_rows(memory: &FrontierState) -> Option<String> {
+    let shared = memory.shared?;
+    Some(format!("using crawl where crawl.rowid = estimate_log.row and {}", shared.condition()))
 }
 
 fn begun(db: &Connection) -> Result<UnderWay> {
@@ -132,7 +145,7 @@ fn write_some(db: &Connection, memory: &mut FrontierState, from: usize) -> Resul
     for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == RowState::Queued) {
         let belief = memory.frontier.belief(row);
         let relevance = estimate(&memory.frontier, row, belief);
-        update.send(params![rowid(row), relevance, belief.priority])?;
+        update.send(params![memory.frontier.rowid(row), relevance, belief.priority])?;
     }
     drop(update);
     tx.commit()?;
@@ -143,10 +156,17 @@ fn write_some(db: &Connection, memory: &mut FrontierState, from: usize) -> Resul
 /// Deletes some of the swept rows of `estimate_log`, oldest first: the others still hold the latest estimates.
 fn delete_some(db: &Connection, memory: &mut FrontierState, under_way: UnderWay) -> Result<Option<UnderWay>> {
     let end = under_way.first.saturating_add(DELETED);
-    let deleted = db.execute(
-        "delete from estimate_log where rowid >= ?1 and rowid < ?2 and rowid <= ?3",
-        [under_way.first, end, under_way.last],
-    )?;
+    let range = "estimate_log.rowid >= ?1 and estimate_log.rowid < ?2 and estimate_log.rowid <= ?3";
+    let range_of = [under_way.first, end, under_way.last];
+    let deleted = match own_rows(memory) {
+        None => db.execute(&format!("delete from estimate_log where {range}"), range_of)?,
+        Some(own) => {
+            let tx = db.write_transaction()?;
+            let deleted = tx.execute(&format!("delete from estimate_log {own} and {range}"), range_of)?;
+            tx.commit()?;
+            deleted
+        }
+    };
     memory.sweep.pending = memory.sweep.pending.saturating_sub(deleted);
     Ok((end <= under_way.last).then_some(UnderWay { first: end, ..under_way }))
 }

@@ -7,12 +7,11 @@ use porthole_types::{
     ChangeHistory, NextVisit, SegmentSpan, StoredCopy, Timestamp, UrlId, Validators, fingerprint_of_terms,
 };
 
-use super::write::rowid;
 use crate::frontier::RowState;
 use crate::{DuePages, Error, Result};
 
 /// Writes what a visit has shown, and when the next one is due.
-pub(super) fn write(tx: &Transaction<'_>, row: u32, next: &NextVisit) -> Result<()> {
+pub(super) fn write(tx: &Transaction<'_>, rowid: i64, next: &NextVisit) -> Result<()> {
     let mut write = tx.prepare(
         "insert into upkeep(row, due, visits, changes, watched, seen, changed, gone) \
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
@@ -22,7 +21,7 @@ pub(super) fn write(tx: &Transaction<'_>, row: u32, next: &NextVisit) -> Result<
     let ChangeHistory { visits, changes, watched, changed, gone } = next.history;
     let time = |at: Option<Timestamp>| at.map(|at| at.0);
     write.send(params![
-        rowid(row),
+        rowid,
         time(next.due),
         visits,
         changes,
@@ -126,7 +125,7 @@ pub(super) fn histories(db: &Connection, visit: &mut dyn FnMut(&ChangeHistory, f
 }
 
 /// The stored copy of a page that is visited again.
-pub(super) fn copy(db: &Connection, row: u32) -> Result<StoredCopy> {
+pub(super) fn copy(db: &Connection, rowid: i64) -> Result<StoredCopy> {
     let mut read = db.prepare(
         "select upkeep.visits, upkeep.changes, upkeep.watched, upkeep.changed, upkeep.gone, \
                 coalesce(upkeep.seen, crawl.lastvisited, 0), crawl.segment, crawl.\"offset\", crawl.length, \
@@ -136,7 +135,7 @@ pub(super) fn copy(db: &Connection, row: u32) -> Result<StoredCopy> {
                     left join hubs on hubs.oid = crawl.oid \
          where crawl.rowid = ?1",
     )?;
-    read.query_row([rowid(row)], |row| {
+    read.query_row([rowid], |row| {
         let text = |column| Ok::<_, Error>(row.text(column)?.map(Box::from));
         let validators = Validators { etag: text(10)?, modified: text(11)? };
         let span = match (row.get(6)?, row.get::<Option<i64>>(7)?, row.get(8)?) {

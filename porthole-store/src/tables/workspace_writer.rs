@@ -142,6 +142,10 @@ impl<T: Tables> WorkspaceWriter for T {
         commands::open(self.db())
     }
 
+    fn commands_after(&self, id: u64) -> Result<Vec<CommandRow>> {
+        commands::after(self.db(), id)
+    }
+
     fn answer_command(&mut self, id: u64, answer: &CommandAnswer) -> Result<()> {
         commands::answer(self.db(), id, answer)
     }

@@ -7,46 +7,59 @@ use porthole_types::{Event, Failure, Outcome, SiteId};
 
 use super::load::FrontierState;
 use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
-use super::{counts, graph, hosts, links, revisit, upkeep};
+use super::{counts, graph, hosts, inbox, links, revisit, upkeep};
 use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
 use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
-/// Changes of the counts by a plan.
+/// Effects of a plan that is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CountChanges {
+pub(super) struct Written {
     pub(super) links: usize,
-    /// Duplicates; negative if there are fewer.
+    /// Change of the number of duplicates.
     pub(super) copies: isize,
+    /// The counts of the whole crawl, if it is shared.
+    pub(super) all: Option<StoreCounts>,
 }
 
-/// Writes a plan and returns the changes of the counts. The memory is already in the state after it, except for the
-/// numbers of links and duplicates.
+/// Writes a plan. The memory is already in the state after it, except for the numbers of links and duplicates; `before` are
+/// the counts before it.
 pub(super) fn write(
     tx: &Transaction<'_>,
     plan: &WritePlan<'_>,
     batch: &Batch<'_>,
     memory: &FrontierState,
-) -> Result<CountChanges> {
+    before: &StoreCounts,
+) -> Result<Written> {
     let frontier = &memory.frontier;
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
-    revisit::queue(tx, &plan.again)?;
-    clear_spans(tx, &plan.lost)?;
+    revisit::queue(tx, &plan.again, frontier)?;
+    clear_spans(tx, &plan.lost, frontier)?;
     insert_beliefs(tx, &plan.believed, frontier)?;
     let copies = update_pages(tx, &plan.visits, frontier)?;
-    update_judgments(tx, plan)?;
+    update_judgments(tx, plan, frontier)?;
     update_states(tx, &plan.moved, frontier)?;
     update_line(tx, &plan.lined_up, frontier)?;
-    let links = links::insert(tx, plan, memory.links)?;
+    let links = links::insert(tx, plan, memory.links, frontier)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
     hosts::write_robots(tx, batch.robots)?;
     hosts::write_hosts(tx, batch.hosts)?;
     write_settings(tx, batch.settings)?;
-    let before = memory.counts();
-    let copies_now = before.copies.saturating_add_signed(copies);
-    counts::write(tx, &StoreCounts { links: memory.links + links, copies: copies_now, ..before })?;
-    Ok(CountChanges { links, copies })
+    let now = memory.counts();
+    let copies_now = now.copies.saturating_add_signed(copies);
+    let now = StoreCounts { links: memory.links + links, copies: copies_now, ..now };
+    let all = match &memory.shared {
+        None => {
+            counts::write(tx, &now)?;
+            None
+        }
+        Some(shared) => {
+            inbox::write(tx, plan, shared)?;
+            Some(counts::add(tx, before, &now)?)
+        }
+    };
+    Ok(Written { links, copies, all })
 }
 
 /// Replaces the scores, and writes the changed neighbourhoods.
@@ -120,7 +133,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
             Value::Integer(row.depth.into()),
         ]
     });
-    tx.append("crawl", columns, Some(first_of(rows.len(), frontier.len())), values)?;
+    tx.append("crawl", columns, Some(frontier.rowid(rows[0].row)), values)?;
     counted("crawl", tx, frontier.len())
 }
 
@@ -139,7 +152,7 @@ fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
 fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
     let values = rows.iter().map(|&row| {
         let belief = frontier.belief(row);
-        [Value::Integer(rowid(row)), Value::Real(belief.relevance), Value::Real(belief.priority)]
+        [Value::Integer(frontier.rowid(row)), Value::Real(belief.relevance), Value::Real(belief.priority)]
     });
     tx.append("estimate_log", ["row", "relevance", "priority"], None, values)
 }
@@ -161,23 +174,23 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
     let mut copies = 0;
     for visit in visits {
         let (row, page) = (visit.row, visit.result);
-        if append.execute(params![page.seq.cast_signed(), rowid(row)])? == 0 {
-            return Err(Error::UsedNumber(page.seq));
+        let (number, seq) = (frontier.rowid(row), visit.seq.cast_signed());
+        if append.execute(params![seq, number])? == 0 {
+            return Err(Error::UsedNumber(visit.seq));
         }
         if let Some(state) = visit.unasked {
-            revisit::remember(tx, row, state)?;
+            revisit::remember(tx, number, state)?;
         }
         if let Some(next) = &page.next_visit {
-            upkeep::write(tx, row, next)?;
+            upkeep::write(tx, number, next)?;
         }
         if visit.keeps_page {
             revisit::keep_page(tx, visit, frontier)?;
             continue;
         }
-        if visit.again && revisit::forget_page(tx, row)? {
+        if visit.again && revisit::forget_page(tx, number)? {
             copies -= 1;
         }
-        let seq = page.seq.cast_signed();
         let terms = (!page.terms.is_empty()).then_some(seq);
         if terms.is_some() {
             let validators = page.validators.as_deref();
@@ -192,13 +205,13 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
         let failure = failure(&page.outcome);
         let span = page.span;
         update.send(params![
-            rowid(row),
+            number,
             judgment.map_or(belief.relevance, |judgment| probability(judgment.relevance)),
             judgment.map(|judgment| judgment.best.0),
             page.at.0,
             state as u8,
             not_before.map(|at| at.0),
-            page.seq.cast_signed(),
+            seq,
             page.status,
             failure.map(|failure| failure.kind.name()),
             failure.map(Failure::detail),
@@ -218,7 +231,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
 }
 
 /// Clears the locations of lost pages, and what a server recognises their versions by: it must send them whole.
-fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
+fn clear_spans(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -228,17 +241,17 @@ fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
         "update page_terms set etag = null, modified = null where seq = (select terms from crawl where rowid = ?1)",
     )?;
     for &row in rows {
-        update.send([rowid(row)])?;
-        forget.send([rowid(row)])?;
+        update.send([frontier.rowid(row)])?;
+        forget.send([frontier.rowid(row)])?;
     }
     Ok(())
 }
 
 /// Writes new judgments of pages.
-fn update_judgments(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<()> {
+fn update_judgments(tx: &Transaction<'_>, plan: &WritePlan<'_>, frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
     for &(row, judgment) in &plan.judgments {
-        update.send(params![rowid(row), probability(judgment.relevance), judgment.best.0])?;
+        update.send(params![frontier.rowid(row), probability(judgment.relevance), judgment.best.0])?;
     }
     Ok(())
 }
@@ -252,7 +265,7 @@ fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Res
     for &row in rows {
         let belief = frontier.belief(row);
         let relevance = estimate(frontier, row, belief);
-        update.send(params![rowid(row), relevance, belief.priority, frontier.state(row) as u8])?;
+        update.send(params![frontier.rowid(row), relevance, belief.priority, frontier.state(row) as u8])?;
     }
     Ok(())
 }
@@ -265,7 +278,7 @@ fn update_line(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Resul
     )?;
     for &row in rows {
         if let Some(place) = frontier.line_position(row) {
-            write.send(params![rowid(row), rowid(place.after), place.serial])?;
+            write.send(params![frontier.rowid(row), frontier.rowid(place.after), place.serial])?;
         }
     }
     Ok(())
@@ -314,7 +327,7 @@ pub(super) fn write_settings(tx: &Transaction<'_>, settings: &[(&str, &str)]) ->
     Ok(())
 }
 
-/// Row numbers in memory start at 0, rowids at 1.
+/// Row numbers of sites in memory start at 0, rowids at 1.
 pub(super) fn rowid(row: u32) -> i64 {
     i64::from(row) + 1
 }

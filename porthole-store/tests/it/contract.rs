@@ -477,6 +477,7 @@ macro_rules! contract {
 
 contract!(sqlite, Some(crate::web::Place::new()));
 contract!(postgres, crate::postgres::PgPlace::new());
+contract!(worker, crate::postgres::PgPlace::new().map(crate::fleet::OneWorker));
 
 #[test]
 fn what_is_known_of_hosts_is_there_for_the_next_run_and_bounded() {

@@ -2,6 +2,7 @@
 
 mod contract;
 mod files;
+mod fleet;
 mod frontier;
 mod kill;
 mod operations;

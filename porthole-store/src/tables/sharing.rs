@@ -1,0 +1,413 @@
+//! A store as one of several workers: it has the shards of its worker in memory, reads letters of the others, and takes and
+//! gives up shards as workers come and go.
+
+use std::time::Duration;
+
+use porthole_types::SiteId;
+
+use super::load::SharedPart;
+use super::plan::WritePlan;
+use super::store::TableStore;
+use super::{DatabaseLocation, counts, inbox, load};
+use crate::fleet::{FleetSettings, WorkerLease, boot_millis};
+use crate::frontier::ShardSet;
+use crate::postgres::{self, OwnShards, WorkerSession};
+use crate::sql::{Connection, params};
+use crate::{Batch, Error, Result, StoreCounts};
+
+/// Letters that are applied in one transaction.
+const LETTERS: i64 = 2_000;
+/// Transactions with letters, one after the other, before anything else is done.
+const BATCHES: usize = 8;
+/// Letters that nobody has read yet, at which a worker takes no more work.
+const MOST_UNREAD: i64 = 200_000;
+/// Time between two looks at the other workers.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// How far, and for how long, the cursor in the table may be behind.
+const CURSOR_BEHIND: i64 = 1_000;
+const CURSOR_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What a worker knows of itself.
+#[derive(Debug)]
+pub(super) struct Sharing {
+    settings: FleetSettings,
+    /// The last letter that was read, in memory and in the table.
+    cursor: i64,
+    stored_cursor: i64,
+    cursor_stored_at: u64,
+    /// Shards whose letters were read up to another number by their last owners.
+    behind: Vec<(u8, i64)>,
+    /// Shards that are being given up.
+    leaving: ShardSet,
+    looked_at: u64,
+    is_congested: bool,
+    /// Number of queued URLs that cannot be fetched now, as it is in the table.
+    stored_idle: Option<i64>,
+    session: WorkerSession,
+}
+
+impl TableStore {
+    /// Opens a PostgreSQL database as one of several workers. Its shards are those that it had before, if nobody has taken
+    /// them since, and others that nobody has.
+    pub fn join(location: &DatabaseLocation, settings: &FleetSettings) -> Result<TableStore> {
+        let DatabaseLocation::Postgres(url) = location else {
+            return Err(Error::Unsupported("a crawl without workers on other machines"));
+        };
+        // Creates the tables, or refuses them.
+        drop(location.workspace_writer()?);
+        let session = WorkerSession::begin(url, settings)?;
+        let db = location.writer()?;
+        postgres::prepare_writer(&db, settings)?;
+        let cursor = postgres::enter(&db, settings)?;
+        let looked = db.data_version()?;
+        let shared = SharedPart {
+            worker: settings.worker,
+            shards: ShardSet::default(),
+            counts: counts::read(&db)?,
+            parked: 0,
+            last_letter: 0,
+            inbox: 0,
+            seq_shift: 0,
+        };
+        let memory = load::load(&db, Some(shared))?;
+        let sharing = Sharing {
+            settings: settings.clone(),
+            cursor,
+            stored_cursor: cursor,
+            cursor_stored_at: boot_millis(),
+            behind: Vec::new(),
+            leaving: ShardSet::default(),
+            looked_at: 0,
+            is_congested: false,
+            stored_idle: Some(0),
+            session,
+        };
+        let mut store = TableStore::with_parts(location.clone(), db, memory, looked, None, Some(sharing));
+        store.adopt_shards()?;
+        store.share_now(&[])?;
+        if store.is_whole() {
+            counts::correct(&store.db, &store.memory.counts())?;
+            store.set_all_counts(store.memory.counts());
+        }
+        Ok(store)
+    }
+
+    /// Adds a worker to a database. Returns its number.
+    pub fn register_worker(location: &DatabaseLocation, name: &str) -> Result<u32> {
+        match location {
+            DatabaseLocation::File(_) => Err(Error::Unsupported("a worker on a SQLite file")),
+            DatabaseLocation::Postgres(_) => postgres::register(&location.workspace_writer()?, name),
+        }
+    }
+
+    pub(super) fn worker_number(&self) -> Option<u32> {
+        self.sharing.as_ref().map(|sharing| sharing.settings.worker)
+    }
+
+    pub(super) fn worker_lease(&self) -> Option<WorkerLease> {
+        self.sharing.as_ref().map(|sharing| sharing.session.lease().clone())
+    }
+
+    /// Whether too many letters are unread, so that no work is taken.
+    pub(super) fn is_congested(&self) -> bool {
+        self.sharing.as_ref().is_some_and(|sharing| sharing.is_congested)
+    }
+
+    /// The shards that are being given up.
+    pub(super) fn leaving_shards(&self) -> ShardSet {
+        self.sharing.as_ref().map(|sharing| sharing.leaving).unwrap_or_default()
+    }
+
+    fn worker(&self) -> u32 {
+        self.worker_number().unwrap_or(0)
+    }
+
+    pub(super) fn own_shards(&self) -> ShardSet {
+        self.memory.shared.map(|shared| shared.shards).unwrap_or_default()
+    }
+
+    /// Whether all shards are this worker's.
+    fn is_whole(&self) -> bool {
+        self.own_shards().len() == crate::frontier::SHARDS
+    }
+
+    fn set_all_counts(&mut self, counts: StoreCounts) {
+        if let Some(shared) = &mut self.memory.shared {
+            shared.counts = counts;
+        }
+    }
+
+    /// See [`Store::share`](crate::Store::share).
+    pub(super) fn share_now(&mut self, busy: &[SiteId]) -> Result<Vec<SiteId>> {
+        self.refresh()?;
+        let Some(sharing) = &mut self.sharing else { return Ok(Vec::new()) };
+        if sharing.session.lease().is_lost() {
+            return Err(Error::SessionLost);
+        }
+        let now = boot_millis();
+        let is_time = now.saturating_sub(sharing.looked_at) >= millis(LOOK_INTERVAL);
+        if is_time {
+            sharing.looked_at = now;
+        }
+        self.read_letters()?;
+        self.read_older_letters()?;
+        if is_time {
+            self.rebalance(busy, now)?;
+            self.look_at_inbox()?;
+        }
+        let leaving = self.leaving_shards();
+        Ok(busy.iter().copied().filter(|&site| leaving.has_site(site)).collect())
+    }
+
+    /// Applies the letters of other workers.
+    fn read_letters(&mut self) -> Result<()> {
+        for _ in 0..BATCHES {
+            let (worker, Some(sharing)) = (self.worker(), &mut self.sharing) else { return Ok(()) };
+            // All letters up to the last one are committed, since writers alternate.
+            let last = inbox::last(&self.db)?;
+            if last <= sharing.cursor {
+                return self.store_cursor(false);
+            }
+            let letters = inbox::read(&self.db, worker, sharing.cursor, last, LETTERS)?;
+            let is_all = (letters.len() as i64) < LETTERS;
+            let cursor = if is_all { last } else { letters.last().map_or(last, |letter| letter.number) };
+            if letters.is_empty() {
+                sharing.cursor = cursor;
+                return self.store_cursor(false);
+            }
+            self.write(&Batch::default(), |memory| {
+                Ok(WritePlan::for_letters(memory, &letters)?.with_cursor(cursor, Vec::new()))
+            })?;
+            self.note_cursor(cursor);
+            if is_all {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn note_cursor(&mut self, cursor: i64) {
+        if let Some(sharing) = &mut self.sharing {
+            (sharing.cursor, sharing.stored_cursor) = (cursor, cursor);
+            sharing.cursor_stored_at = boot_millis();
+        }
+    }
+
+    /// Stores how far letters were read, if the table is far behind, or if it must be exact.
+    fn store_cursor(&mut self, must_be_exact: bool) -> Result<()> {
+        let Some(sharing) = &self.sharing else { return Ok(()) };
+        let (cursor, behind) = (sharing.cursor, sharing.cursor - sharing.stored_cursor);
+        let age = boot_millis().saturating_sub(sharing.cursor_stored_at);
+        let is_due = must_be_exact || behind >= CURSOR_BEHIND || age >= millis(CURSOR_INTERVAL);
+        if behind > 0 && is_due {
+            self.write(&Batch::default(), |memory| {
+                Ok(WritePlan::for_letters(memory, &[])?.with_cursor(cursor, Vec::new()))
+            })?;
+            self.note_cursor(cursor);
+        }
+        Ok(())
+    }
+
+    /// Applies the letters to shards that came from other workers, up to the worker's own cursor.
+    fn read_older_letters(&mut self) -> Result<()> {
+        let Some(sharing) = &self.sharing else { return Ok(()) };
+        if sharing.behind.is_empty() {
+            return Ok(());
+        }
+        let cursor = sharing.cursor;
+        let (ready, later): (Vec<_>, Vec<_>) =
+            sharing.behind.iter().copied().partition(|(_, read)| *read <= cursor);
+        if ready.is_empty() {
+            return Ok(());
+        }
+        let mut letters = Vec::new();
+        for &(shard, read) in ready.iter().filter(|(_, read)| *read < cursor) {
+            letters.extend(inbox::read_shard(&self.db, shard, read, cursor)?);
+        }
+        letters.sort_by_key(|letter| letter.number);
+        letters.dedup_by_key(|letter| letter.number);
+        let caught_up: Vec<u8> = ready.iter().map(|(shard, _)| *shard).collect();
+        // From now on they are read from the worker's cursor, which must therefore be exact.
+        self.write(&Batch::default(), |memory| {
+            Ok(WritePlan::for_letters(memory, &letters)?.with_cursor(cursor, caught_up))
+        })?;
+        self.note_cursor(cursor);
+        if let Some(sharing) = &mut self.sharing {
+            sharing.behind = later;
+        }
+        Ok(())
+    }
+
+    /// Takes and gives up shards, so that every worker has as many as any other.
+    fn rebalance(&mut self, busy: &[SiteId], now: u64) -> Result<()> {
+        let (worker, Some(sharing)) = (self.worker(), &self.sharing) else { return Ok(()) };
+        let view = sharing.session.view();
+        let takeover = millis(sharing.settings.takeover);
+        let mut gone = view.gone.iter().filter(|(_, since)| now.saturating_sub(**since) >= takeover);
+        if let Some((&gone, _)) = gone.next() {
+            let tx = self.db.write_transaction()?;
+            postgres::free(&tx, gone)?;
+            tx.commit()?;
+        }
+        let share = fair_share(worker, &view.alive);
+        let (own, leaving) = (self.own_shards(), sharing.leaving);
+        match own.len() {
+            have if have > share && leaving.is_empty() => {
+                let used: ShardSet = busy.iter().map(|&site| crate::frontier::shard_of(site)).collect();
+                let (busy, idle): (Vec<u8>, Vec<u8>) = own.iter().rev().partition(|&shard| used.has(shard));
+                let leaving: ShardSet = idle.into_iter().chain(busy).take(have - share).collect();
+                self.freeze(leaving);
+            }
+            have if have > share => {
+                if !busy.iter().any(|&site| leaving.has_site(site)) {
+                    self.give_up(leaving)?;
+                }
+            }
+            have => {
+                if !leaving.is_empty() {
+                    self.freeze(ShardSet::default());
+                }
+                if have < share {
+                    self.take_shards(share - have)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn freeze(&mut self, leaving: ShardSet) {
+        self.memory.frontier.freeze(leaving);
+        if let Some(sharing) = &mut self.sharing {
+            sharing.leaving = leaving;
+        }
+    }
+
+    fn take_shards(&mut self, most: usize) -> Result<()> {
+        // A look without the lock of all writers: most of the time there is nothing to take.
+        let sql = "select count(*) from shard where owner is null and (free_from is null or free_from <= clock_timestamp())";
+        if self.db.query_row(sql, (), |row| row.get::<i64>(0))? == 0 {
+            return Ok(());
+        }
+        let worker = self.worker();
+        let tx = self.db.write_transaction()?;
+        let taken = postgres::take(&tx, worker, most)?;
+        tx.commit()?;
+        if taken > 0 { self.adopt_shards() } else { Ok(()) }
+    }
+
+    /// Gives up shards that nothing is in flight of.
+    fn give_up(&mut self, shards: ShardSet) -> Result<()> {
+        let Some(sharing) = &self.sharing else { return Ok(()) };
+        let (cursor, rest) = (sharing.cursor, sharing.settings.rest);
+        let tx = self.db.write_transaction()?;
+        postgres::give_up(&tx, self.worker(), shards.iter(), cursor, rest)?;
+        tx.commit()?;
+        self.adopt_shards()
+    }
+
+    /// Follows a change of the worker's shards: reads them into memory. URLs in flight stay so.
+    fn adopt_shards(&mut self) -> Result<()> {
+        let own = postgres::own_shards(&self.db, self.worker())?;
+        postgres::set_fence(&self.db, self.worker(), &own);
+        let OwnShards { shards, .. } = own;
+        if let (Some(shared), Some(sharing)) = (&mut self.memory.shared, &mut self.sharing) {
+            shared.shards = shards.iter().map(|(shard, _)| *shard).collect();
+            sharing.behind = shards.iter().filter_map(|(shard, read)| Some((*shard, (*read)?))).collect();
+            sharing.leaving = ShardSet::default();
+            sharing.stored_idle = None;
+        }
+        self.invalidate(&[]);
+        self.refresh()
+    }
+
+    /// Looks whether too many letters are unread, and whether a table of letters can be emptied.
+    fn look_at_inbox(&mut self) -> Result<()> {
+        let sql = "select (select last from inbox) - min(coalesce(shard.cursor, worker.cursor, 0)) \
+                   from shard left join worker on worker.id = shard.owner";
+        let unread: i64 = self.db.query_row(sql, (), |row| row.get(0))?;
+        if let Some(sharing) = &mut self.sharing {
+            sharing.is_congested = unread > MOST_UNREAD;
+        }
+        if self.own_shards().has(0) {
+            match inbox::rotate(&self.db) {
+                Err(error) if error.is_connection_lost() => return Err(error),
+                // Somebody reads the table; it can be emptied later.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`Store::is_over`](crate::Store::is_over).
+    pub(super) fn is_over_for_all(&mut self) -> Result<bool> {
+        let Some(sharing) = &self.sharing else { return Ok(true) };
+        if !sharing.behind.is_empty() || !sharing.leaving.is_empty() {
+            return Ok(false);
+        }
+        let idle = i64::try_from(self.memory.counts().queued).unwrap_or(i64::MAX);
+        let is_stored = sharing.stored_idle == Some(idle);
+        self.store_cursor(true)?;
+        if !is_stored {
+            let tx = self.db.write_transaction()?;
+            tx.execute("update worker set idle = ?2 where id = ?1", params![self.worker(), idle])?;
+            tx.commit()?;
+            if let Some(sharing) = &mut self.sharing {
+                sharing.stored_idle = Some(idle);
+            }
+        }
+        let sql = "select (select queued from counts) = (select coalesce(sum(idle), 0) from worker) \
+                   and not exists (select 1 from shard left join worker on worker.id = shard.owner \
+                                   where coalesce(shard.cursor, worker.cursor, 0) < (select last from inbox))";
+        self.db.query_row(sql, (), |row| row.get(0))
+    }
+
+    /// Whether another worker is alive.
+    pub(super) fn has_company(&self) -> bool {
+        self.sharing.as_ref().is_some_and(|sharing| sharing.session.view().alive.len() > 1)
+    }
+
+    /// Leaves the fleet: others may take the shards at once.
+    pub(super) fn leave(&mut self) {
+        let is_alive = self.sharing.as_ref().is_some_and(|sharing| sharing.session.lease().is_fresh());
+        if !is_alive || self.store_cursor(true).is_err() {
+            return;
+        }
+        let (own, worker) = (self.own_shards(), self.worker());
+        let Some(sharing) = &self.sharing else { return };
+        let (cursor, rest) = (sharing.cursor, sharing.settings.rest);
+        let leave = |db: &Connection| {
+            let tx = db.write_transaction()?;
+            postgres::give_up(&tx, worker, own.iter(), cursor, rest)?;
+            tx.execute("update worker set idle = 0 where id = ?1", [worker])?;
+            tx.commit()
+        };
+        // Otherwise others take them when the session has ended.
+        let _ = leave(&self.db);
+    }
+}
+
+/// How many shards a worker should have.
+fn fair_share(worker: u32, alive: &[u32]) -> usize {
+    let all = crate::frontier::SHARDS;
+    let place = alive.iter().position(|&other| other == worker).unwrap_or(0);
+    let workers = alive.len().max(1);
+    all / workers + usize::from(place < all % workers)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_shards_are_shared_out() {
+        for alive in [&[0][..], &[0, 3], &[1, 2, 5], &[0, 1, 2, 3, 4, 5, 6]] {
+            let shares: Vec<usize> = alive.iter().map(|&worker| fair_share(worker, alive)).collect();
+            assert_eq!(shares.iter().sum::<usize>(), 256, "{shares:?}");
+            assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1, "{shares:?}");
+        }
+    }
+}
