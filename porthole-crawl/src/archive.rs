@@ -14,6 +14,7 @@ mod segment;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -143,11 +144,21 @@ impl Archive {
         Archive::open_after(folder, None, ArchiveCompression::default())
     }
 
-    /// Opens the segments, given the last record that a row refers to. If that record is complete, its segment is
-    /// read from there, not from its start, and an incomplete record after it is truncated. If the last segment is
-    /// compressed in another way, a new one is started.
+    /// Opens the segments, given the last record that a row refers to. See [`open_among`](Self::open_among).
     pub fn open_after(
         folder: &Path,
+        last: Option<SegmentSpan>,
+        compression: ArchiveCompression,
+    ) -> Result<Self, ArchiveError> {
+        Archive::open_among(folder, 0..=u32::MAX, last, compression)
+    }
+
+    /// Opens the segments with these numbers, given the last record that a row refers to. If that record is complete, its segment is
+    /// read from there, not from its start, and an incomplete record after it is truncated. If the last segment is
+    /// compressed in another way, a new one is started.
+    pub fn open_among(
+        folder: &Path,
+        numbers: RangeInclusive<u32>,
         last: Option<SegmentSpan>,
         compression: ArchiveCompression,
     ) -> Result<Self, ArchiveError> {
@@ -156,14 +167,14 @@ impl Archive {
         if let (true, Some(parent)) = (is_new, folder.parent()) {
             sync_folder(parent)?;
         }
-        let newest = newest_segment(folder).map_err(|source| io_error(folder, source))?;
+        let newest = newest_segment(folder, &numbers).map_err(|source| io_error(folder, source))?;
         let newest = newest.max(last.map(|last| last.segment));
         let resumed =
             newest.map(|newest| resume_segment(folder, newest, last, compression)).transpose()?.flatten();
         let (segment, writer) = match (newest, resumed) {
             (Some(newest), Some((found, writer))) if found == compression.format => (newest, writer),
             (newest, _) => {
-                let segment = newest.map_or(0, |newest| newest + 1);
+                let segment = newest.map_or(*numbers.start(), |newest| newest + 1);
                 (segment, begin_segment(folder, segment, compression)?)
             }
         };

@@ -34,6 +34,13 @@ pub enum DistillError {
     Gone,
 }
 
+impl DistillError {
+    /// Whether the connection to the database was lost.
+    pub(crate) fn is_connection_lost(&self) -> bool {
+        matches!(self, DistillError::Store(error) if error.is_connection_lost())
+    }
+}
+
 /// When a crawl distils, and with which parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DistillSettings {

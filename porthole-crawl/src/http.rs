@@ -74,6 +74,8 @@ pub struct HttpFetch {
     /// Headers of every request.
     headers: HeaderMap,
     memory: BodyMemory,
+    /// Nothing is sent unless it says so.
+    may_send: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// Maximum size to read of a body that is not a page: enough to reuse the connection in most cases.
@@ -102,8 +104,15 @@ impl HttpFetch {
             places: Semaphore::new(settings.max_requests.min(Semaphore::MAX_PERMITS)),
             headers: every_request(&settings)?,
             memory: BodyMemory::new(settings.max_bytes_under_way),
+            may_send: None,
             settings,
         })
+    }
+
+    /// Sends a request only if `may_send` says so, which is asked immediately before it is written to the connection. A
+    /// request that is not sent fails with the kind `local`.
+    pub fn asking_first(self, may_send: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        HttpFetch { may_send: Some(Box::new(may_send)), ..self }
     }
 
     async fn get(&self, request: &Request) -> Result<Response, Fault> {
@@ -159,6 +168,9 @@ impl HttpFetch {
         request: &Request,
     ) -> Result<hyper::Response<Incoming>, Fault> {
         let message = self.message(request, connection.is_http2())?;
+        if self.may_send.as_ref().is_some_and(|may_send| !may_send()) {
+            return Err(Fault::new(FailureKind::Local, "this worker may not own the site any more"));
+        }
         let answer = async {
             let answer = connection.send(message).await;
             answer.map_err(|error| Fault::of_exchange(&error))

@@ -12,7 +12,7 @@ use porthole_store::TriedUrl;
 use porthole_types::{CanonicalUrl, Headers, SegmentSpan, UrlId};
 
 use crate::archive::{Archive, ArchiveCompression, Keep, Unsynced, look_up, read_page};
-use crate::engine::{Crawl, CrawlError, Writer, last_archived};
+use crate::engine::{Crawl, CrawlError, Writer, last_archived, segments_of};
 
 /// Setting with the sequence number below which all records are synced.
 pub(crate) const SYNCED: &str = "crawl.synced";
@@ -45,7 +45,8 @@ impl Crawl<'_> {
         let writer = &mut self.writer;
         let last = last_archived(&*writer.store)?;
         writer.recover(folder, last)?;
-        writer.archive = Some((Archive::open_after(folder, last, compression)?, keep));
+        let numbers = writer.store.worker().map_or(0..=u32::MAX, segments_of);
+        writer.archive = Some((Archive::open_among(folder, numbers, last, compression)?, keep));
         Ok(self)
     }
 
@@ -74,7 +75,7 @@ impl Crawl<'_> {
 
 impl Writer<'_> {
     fn recover(&mut self, folder: &Path, last: Option<SegmentSpan>) -> Result<(), CrawlError> {
-        let setting = self.store.setting(SYNCED)?;
+        let setting = self.own_setting(SYNCED)?;
         // Older versions had no such setting. What they wrote is on the disk by now.
         let synced = setting.as_deref().and_then(|synced| synced.parse().ok()).unwrap_or(self.next_seq);
         let mut damage = Damage::default();
@@ -93,7 +94,7 @@ impl Writer<'_> {
         }
         let now_synced = self.next_seq.to_string();
         if setting.as_deref() != Some(&now_synced) {
-            self.store.set_setting(SYNCED, &now_synced)?;
+            self.set_own_setting(SYNCED, &now_synced)?;
             self.store.reader().sync()?;
         }
         Ok(())
@@ -102,7 +103,7 @@ impl Writer<'_> {
     /// Checks the records of all fetches from `synced` on.
     fn find_unsynced(&self, folder: &Path, synced: u64, damage: &mut Damage) -> Result<(), CrawlError> {
         self.visit_tried(synced.checked_sub(1), &mut |tried| {
-            let Some(span) = tried.span else { return Ok(true) };
+            let Some(span) = tried.span.filter(|span| self.is_own_segment(*span)) else { return Ok(true) };
             damage.segments.insert(span.segment);
             let Ok(url) = CanonicalUrl::parse(&tried.url) else { return Ok(true) };
             match read_page(folder, &url, span) {

@@ -43,6 +43,32 @@ pub struct LiveCrawl {
 impl LiveCrawl {
     /// Name of the setting.
     pub const SETTING: &'static str = "crawl.live";
+
+    /// Name of the setting of one worker, if several can share a crawl.
+    pub fn setting_of(worker: u32) -> String {
+        format!("{}.{worker}", LiveCrawl::SETTING)
+    }
+
+    /// Adds the state of another worker of the same crawl.
+    pub fn add(&mut self, other: LiveCrawl) {
+        self.at = self.at.max(other.at);
+        if !self.is_running {
+            *self = LiveCrawl { at: self.at, ..other };
+            return;
+        }
+        self.is_paused |= other.is_paused;
+        self.pages += other.pages;
+        self.budget_pages = self.budget_pages.zip(other.budget_pages).map(|(one, two)| one + two);
+        self.workers += other.workers;
+        self.workers_idle += other.workers_idle;
+        self.sites_awaited += other.sites_awaited;
+        self.ready += other.ready;
+        self.resting += other.resting;
+        self.busy += other.busy;
+        self.given_up += other.given_up;
+        self.held_up = self.held_up.take().or(other.held_up);
+        self.alarms.extend(other.alarms);
+    }
 }
 
 /// Size of the frontier at a moment, as the detail of a row of the table `event`: so that its course can be drawn later.

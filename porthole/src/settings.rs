@@ -2,6 +2,7 @@
 
 mod alarms;
 mod events;
+mod fleet;
 mod maintain;
 mod search;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::alarms::RawAlarms;
 pub(crate) use self::events::{RawEvents, WebhookSettings};
+pub(crate) use self::fleet::RawFleet;
 pub(crate) use self::maintain::RawMaintain;
 pub(crate) use self::search::RawSearch;
 use crate::output::misuse;
@@ -49,6 +51,8 @@ pub(crate) struct RawSettings {
     pub(crate) maintain: RawMaintain,
     #[serde(default)]
     pub(crate) alarms: RawAlarms,
+    #[serde(default)]
+    pub(crate) fleet: RawFleet,
 }
 
 /// Endpoint that returns the pages that link to a page.
@@ -226,6 +230,11 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # failing = 0.8                 # this share must fail
 # disk-free = 0.03              # disk: less than this share is free,
 # disk-time = "1h"              # or less than comes in this time, or in the rest of `--pages`
+
+[fleet]                         # several workers on one PostgreSQL
+# session = "10s"               # a worker that the server does not hear of for this long is gone
+# takeover = "115s"             # how long its sites are left alone then; by default half of the session's
+                                # time, and as long as a request can take
 
 [pages]
 # refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect

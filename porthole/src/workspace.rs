@@ -11,8 +11,8 @@ use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, DiskSpace, Response, SystemClock};
 use porthole_page::TERM_VERSION;
 use porthole_store::{
-    DatabaseLocation, StoreReader, StoredModel, TableReader, TableStore, TableWriter, TermWord, TextIndex,
-    WorkspaceWriter,
+    DatabaseLocation, FleetSettings, StoreReader, StoredModel, TableReader, TableStore, TableWriter,
+    TermWord, TextIndex, WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, FormatError, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -32,6 +32,8 @@ pub(crate) struct Workspace {
 
 const SETTINGS: &str = "porthole.toml";
 const PAGES: &str = "pages";
+/// The file with the number of a worker that has joined the crawl of another workspace.
+const WORKER: &str = "porthole.worker";
 
 /// Names of stored models.
 pub(crate) const CRITIC: &str = "critic";
@@ -87,6 +89,52 @@ impl Workspace {
         let settings = root.join(SETTINGS);
         fs::write(&settings, TEMPLATE).with_context(|| format!("cannot write {}", settings.display()))?;
         Workspace::open(root)
+    }
+
+    /// Creates the folder of one more worker on the database of another workspace.
+    pub(crate) fn join(root: &Path, url: &str) -> anyhow::Result<Workspace> {
+        Workspace::check_new(root)?;
+        if !DatabaseLocation::is_url(url) {
+            return Err(misuse("--db needs a URL such as postgres://user@host/database"));
+        }
+        let database = DatabaseLocation::Postgres(url.to_owned());
+        TableReader::open_at(&database).with_context(|| format!("cannot join the crawl on {database}"))?;
+        let pages = root.join(PAGES);
+        fs::create_dir_all(&pages).with_context(|| format!("cannot create {}", pages.display()))?;
+        let worker = TableStore::register_worker(&database, &worker_name(root))?;
+        write_url(&root.join(DatabaseLocation::URL_FILE), url)?;
+        for (name, text) in [(WORKER, &*format!("{worker}\n")), (SETTINGS, TEMPLATE)] {
+            let path = root.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Workspace::open(root)
+    }
+
+    /// The number of this folder's worker; that of the folder that created the database is 0.
+    pub(crate) fn worker(&self) -> anyhow::Result<u32> {
+        let path = self.root.join(WORKER);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+            text => {
+                let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+                text.trim().parse().with_context(|| format!("{} has no number", path.display()))
+            }
+        }
+    }
+
+    /// A name of this folder's worker for people.
+    pub(crate) fn worker_name(&self) -> String {
+        worker_name(&self.root)
+    }
+
+    /// Whether the tables are in a database that workers on several machines can share.
+    pub(crate) fn can_be_shared(&self) -> bool {
+        matches!(self.database, DatabaseLocation::Postgres(_))
+    }
+
+    /// Opens the database for a crawl as one of several workers.
+    pub(crate) fn shared_store(&self, settings: &FleetSettings) -> anyhow::Result<TableStore> {
+        Ok(TableStore::join(&self.database, settings)?)
     }
 
     /// Whether a folder is a workspace.
@@ -232,6 +280,13 @@ impl Workspace {
         });
         Ok(reader?.asking_by(DatabaseLocation::for_questions(&self.root)?).telling(output::say))
     }
+}
+
+/// The names of the machine and of a folder.
+fn worker_name(root: &Path) -> String {
+    let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let folder = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    format!("{}:{}", machine.trim(), folder.display())
 }
 
 /// Checks that a PostgreSQL database is not that of another workspace.

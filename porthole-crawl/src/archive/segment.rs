@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use porthole_types::{SegmentCompression, SegmentSpan};
@@ -166,12 +167,13 @@ pub(super) fn open_segment(folder: &Path, segment: u32) -> Result<(PathBuf, File
     Ok((path, file))
 }
 
-/// The highest segment number.
-pub(super) fn newest_segment(folder: &Path) -> io::Result<Option<u32>> {
+/// The highest segment number among these.
+pub(super) fn newest_segment(folder: &Path, numbers: &RangeInclusive<u32>) -> io::Result<Option<u32>> {
     let mut newest = None;
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        newest = newest.max(name.to_str().and_then(SegmentCompression::of_file).map(|(number, _)| number));
+        let found = name.to_str().and_then(SegmentCompression::of_file).map(|(number, _)| number);
+        newest = newest.max(found.filter(|number| numbers.contains(number)));
     }
     Ok(newest)
 }

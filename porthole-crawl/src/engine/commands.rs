@@ -4,6 +4,7 @@
 use std::fmt;
 
 use porthole_store::{CommandAnswer, Estimate, Policy, RAISED, StoreReader};
+use porthole_strategy::Selection;
 use porthole_types::{CanonicalUrl, Event};
 
 use super::crawl::{CrawlError, Limits, Observer};
@@ -84,6 +85,26 @@ impl Command {
             "distil" => Command::Distil,
             other => return Err(format!("there is no command `{other}`")),
         })
+    }
+
+    /// Whether every worker executes it. What is stored in the tables, one worker stores.
+    fn is_for_every_worker(&self) -> bool {
+        match self {
+            Command::Pause
+            | Command::Resume
+            | Command::Stop
+            | Command::Strategy(_)
+            | Command::Refocus
+            | Command::Workers(_)
+            | Command::Scope(_)
+            | Command::Budget(_) => true,
+            Command::Policy(_)
+            | Command::Start(_)
+            | Command::Site { .. }
+            | Command::Raise(_)
+            | Command::Lower(_)
+            | Command::Distil => false,
+        }
     }
 
     /// The name and parameters of the command as a row.
@@ -236,6 +257,9 @@ impl Writer<'_> {
         let batch = porthole_store::Batch { estimates: &estimate, ..Default::default() };
         match self.store.commit(&batch) {
             Ok(done) if done.believed > 0 => Ok(Ok(format!("{url} has the priority {priority}"))),
+            Ok(done) if done.told > 0 => {
+                Ok(Ok(format!("{url} gets the priority {priority} from its worker, if it is queued")))
+            }
             Ok(_) => Ok(Err(format!("{url} is not queued"))),
             Err(porthole_store::Error::UnknownUrl(_)) => Ok(Err(format!("{url} is not known"))),
             Err(error) => Err(error.into()),
@@ -254,6 +278,10 @@ impl Writer<'_> {
         };
         let Focus { judge, strategy, marks } = focus;
         let name = strategy.name().to_owned();
+        if self.store.worker().is_some() && strategy.discipline().selection != Selection::Best {
+            let why = "chooses URLs by itself, which several workers cannot; start a crawl with it";
+            return Ok(Err(format!("the crawl continues unchanged: {name} {why}")));
+        }
         let rejudge_with = judge.try_clone();
         self.judge = Some(judge);
         self.scorer = Some(Scorer { strategy, marks });
@@ -297,14 +325,25 @@ impl Writer<'_> {
     /// Executes the commands that other processes have queued. Returns whether the crawl is to stop.
     pub(super) fn execute_queued(&mut self, refocus: &mut dyn Refocus) -> Result<bool, CrawlError> {
         let mut should_stop = false;
-        for row in self.store.open_commands()? {
+        // Every worker executes what concerns all, and one of them answers.
+        let rows = match self.store.worker() {
+            None => self.store.open_commands()?,
+            Some(_) => self.store.commands_after(self.run.last_command)?,
+        };
+        for row in rows {
+            self.run.last_command = row.id;
+            let is_leader = self.store.is_leader();
             let done = match Command::parse(&row.what, &row.parameters) {
-                Ok(command) => {
+                Ok(command) if is_leader || command.is_for_every_worker() => {
                     should_stop |= command == Command::Stop;
                     self.execute(&command, refocus)?
                 }
+                Ok(_) => continue,
                 Err(why) => Err(why),
             };
+            if !is_leader || row.answer.is_some() {
+                continue;
+            }
             self.record_command(format!("{} {}", row.what, row.parameters).trim_end(), &done)?;
             let at = self.clock.now();
             let (failed, outcome) = match done {

@@ -3,11 +3,13 @@
 //! The URLs in flight are stored with every commit, and before the first commit of a run whenever a request starts. A
 //! clean stop clears them. If they are found at open, the last run crashed.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use porthole_store::{Store, WorkspaceWriter};
 use porthole_types::{Failure, FailureKind, Outcome, PageResult, Timestamp, UrlId};
 
+use super::crawl::own_name;
 use super::writer::PendingResult;
 use crate::result::empty_result;
 
@@ -26,19 +28,22 @@ pub(crate) struct CrashGuard {
     /// The setting as stored in the database.
     written: String,
     has_committed: bool,
+    /// Name of the setting.
+    name: Cow<'static, str>,
 }
 
 impl CrashGuard {
     /// Reads the URLs that a crashed run left.
-    pub(crate) fn open(store: &dyn WorkspaceWriter) -> Result<CrashGuard, porthole_store::Error> {
-        let written = store.setting(UNDER_WAY)?.unwrap_or_default();
+    pub(crate) fn open(store: &dyn Store) -> Result<CrashGuard, porthole_store::Error> {
+        let name = own_name(store, UNDER_WAY);
+        let written = store.setting(&name)?.unwrap_or_default();
         let parse = |entry: &str| {
             let (oid, crashes) = entry.split_once(':')?;
             let crashes = u32::from_str_radix(crashes, 16).ok()?;
             Some((UrlId(u64::from_str_radix(oid, 16).ok()?), crashes.saturating_add(1)))
         };
         let crashes = written.split(' ').filter_map(parse).collect();
-        Ok(CrashGuard { crashes, written, ..CrashGuard::default() })
+        Ok(CrashGuard { crashes, written, name, ..CrashGuard::default() })
     }
 
     /// Takes the URLs with too many crashes from the queue and returns their final results.
@@ -80,7 +85,7 @@ impl CrashGuard {
     }
 
     /// The setting, if it has changed, to be committed with results.
-    pub(crate) fn setting(&mut self) -> Option<(&'static str, String)> {
+    pub(crate) fn setting(&mut self) -> Option<(Cow<'static, str>, String)> {
         self.has_committed = true;
         self.changed()
     }
@@ -93,7 +98,7 @@ impl CrashGuard {
         if !self.has_committed
             && let Some((name, value)) = self.changed()
         {
-            store.set_setting(name, &value)?;
+            store.set_setting(&name, &value)?;
         }
         Ok(())
     }
@@ -102,12 +107,12 @@ impl CrashGuard {
     pub(crate) fn close(&mut self, store: &mut dyn WorkspaceWriter) -> Result<(), porthole_store::Error> {
         if !self.written.is_empty() {
             self.written.clear();
-            store.set_setting(UNDER_WAY, "")?;
+            store.set_setting(&self.name, "")?;
         }
         Ok(())
     }
 
-    fn changed(&mut self) -> Option<(&'static str, String)> {
+    fn changed(&mut self) -> Option<(Cow<'static, str>, String)> {
         let mut entries: Vec<(u64, u32)> =
             self.under_way.iter().map(|oid| (oid.0, self.crashes.get(oid).copied().unwrap_or(0))).collect();
         // Not restarted yet, so its crash count is kept.
@@ -121,7 +126,7 @@ impl CrashGuard {
             return None;
         }
         self.written.clone_from(&value);
-        Some((UNDER_WAY, value))
+        Some((self.name.clone(), value))
     }
 }
 
@@ -153,7 +158,7 @@ mod tests {
             if crash == 1 {
                 guard.finished(good.id());
                 let (name, value) = guard.setting().unwrap();
-                store.set_setting(name, &value).unwrap();
+                store.set_setting(&name, &value).unwrap();
             }
         }
         let mut guard = CrashGuard::open(&store).unwrap();

@@ -1,12 +1,13 @@
 //! A crawl: its parts, its limits, and how it is run.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::time::Duration;
 
-use porthole_store::{Store, StoreCounts, WorkspaceWriter};
+use porthole_store::{Store, StoreCounts};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, Event, ManualClock, NewUrl, PageResult, SegmentSpan, Timestamp};
@@ -133,6 +134,15 @@ pub enum CrawlError {
 }
 
 impl CrawlError {
+    /// Whether the crawl can go on as after a crash, once the database is there again.
+    pub fn is_connection_lost(&self) -> bool {
+        match self {
+            CrawlError::Store(error) => error.is_connection_lost(),
+            CrawlError::Distill(error) => error.is_connection_lost(),
+            _ => false,
+        }
+    }
+
     /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         match self {
@@ -275,7 +285,7 @@ impl<'a> Crawl<'a> {
 
     /// Asks an endpoint for the pages that link to good pages, and tries those too (V 3.2).
     pub fn asking_backlinks(mut self, settings: BacklinkSettings) -> Result<Self, CrawlError> {
-        let asked = self.writer.store.setting(backlinks::ASKED)?;
+        let asked = self.writer.own_setting(backlinks::ASKED)?;
         self.writer.backlinks = Some(Backlinks::new(settings, asked.as_deref()));
         Ok(self)
     }
@@ -354,6 +364,22 @@ impl<'a> Crawl<'a> {
 }
 
 impl Writer<'_> {
+    /// The value of a setting that every worker has for itself.
+    pub(crate) fn own_setting(&self, name: &str) -> Result<Option<String>, CrawlError> {
+        Ok(self.store.setting(&own_name(&*self.store, name))?)
+    }
+
+    /// Writes a setting that every worker has for itself.
+    pub(crate) fn set_own_setting(&mut self, name: &str, value: &str) -> Result<(), CrawlError> {
+        let name = own_name(&*self.store, name);
+        Ok(self.store.set_setting(&name, value)?)
+    }
+
+    /// Whether a page is in a segment of this worker.
+    pub(crate) fn is_own_segment(&self, span: SegmentSpan) -> bool {
+        self.store.worker().is_none_or(|worker| segments_of(worker).contains(&span.segment))
+    }
+
     /// Adds start URLs. Returns how many of them were new.
     pub(crate) fn add_starts(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
         self.starts.extend(urls.iter().map(CanonicalUrl::id));
@@ -362,17 +388,32 @@ impl Writer<'_> {
     }
 }
 
+/// The name of a setting, or of a model, that every worker has for itself.
+pub(crate) fn own_name<'n>(store: &dyn Store, name: &'n str) -> Cow<'n, str> {
+    match store.worker().filter(|worker| *worker > 0) {
+        None => Cow::Borrowed(name),
+        Some(worker) => Cow::Owned(format!("{name}.{worker}")),
+    }
+}
+
 /// The location of the last committed page in the archive.
-pub(crate) fn last_archived(
-    store: &dyn WorkspaceWriter,
-) -> Result<Option<SegmentSpan>, porthole_store::Error> {
-    let Some(words) = store.setting(LAST_ARCHIVED)? else { return Ok(None) };
+pub(crate) fn last_archived(store: &dyn Store) -> Result<Option<SegmentSpan>, porthole_store::Error> {
+    let Some(words) = store.setting(&own_name(store, LAST_ARCHIVED))? else { return Ok(None) };
     let mut numbers = words.split(' ').map(str::parse::<u64>);
     let mut next = || numbers.next().and_then(Result::ok);
     Ok((|| {
         let segment = u32::try_from(next()?).ok()?;
         Some(SegmentSpan { segment, offset: next()?, length: u32::try_from(next()?).ok()? })
     })())
+}
+
+/// Segments that a worker can write.
+const SEGMENTS_PER_WORKER: u32 = 1 << 20;
+
+/// The numbers of the segments that a worker writes, so that all can be in one folder.
+pub(crate) fn segments_of(worker: u32) -> RangeInclusive<u32> {
+    let first = worker.saturating_mul(SEGMENTS_PER_WORKER);
+    first..=first.saturating_add(SEGMENTS_PER_WORKER - 1)
 }
 
 /// Setting with the location of the last archived page. Committed with it.

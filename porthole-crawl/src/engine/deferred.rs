@@ -10,7 +10,7 @@ use std::time::Duration;
 use porthole_store::Batch;
 use porthole_types::{Clock, UrlId};
 
-use super::crawl::CrawlError;
+use super::crawl::{CrawlError, own_name};
 use super::writer::Writer;
 
 /// Number of links that are rescored at a time.
@@ -20,7 +20,7 @@ const CHUNK: usize = 1_000;
 const SHARE: u32 = 5;
 
 /// Setting that is set while a rescoring is in progress. If it is set at open, everything is rescored.
-const RESCORING: &str = "crawl.scoring";
+pub(crate) const RESCORING: &str = "crawl.scoring";
 
 /// State of the deferred work.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub(crate) struct DeferredWork {
 impl DeferredWork {
     /// Restores the state that an earlier run left.
     pub(crate) fn new(writer: &mut Writer<'_>, in_chunks: bool) -> Result<DeferredWork, CrawlError> {
-        let is_stored = writer.store.setting(RESCORING)?.is_some_and(|stored| !stored.is_empty());
+        let is_stored = writer.own_setting(RESCORING)?.is_some_and(|stored| !stored.is_empty());
         if let Some(scorer) = &mut writer.scorer {
             scorer.strategy.set_rescore_chunk(if in_chunks { CHUNK } else { usize::MAX });
             if is_stored {
@@ -109,7 +109,9 @@ impl Writer<'_> {
         let started = self.clock.monotonic();
         if self.run.deferred.is_rescoring {
             let priorities = self.rescored();
-            let settings: Vec<_> = self.run.deferred.setting().into_iter().collect();
+            let setting = self.run.deferred.setting();
+            let setting = setting.map(|(name, value)| (own_name(&*self.store, name), value));
+            let settings: Vec<_> = setting.iter().map(|(name, value)| (&**name, *value)).collect();
             let batch = Batch { priorities: &priorities, settings: &settings, ..Batch::default() };
             self.store.commit(&batch)?;
             self.run.deferred.committed(&*self.clock);

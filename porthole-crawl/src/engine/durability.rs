@@ -4,10 +4,11 @@
 //! are covered; [`recovery`](crate::recovery) checks the later ones at open. If the disk does not keep up, the crawl
 //! waits for it, so that at most [`AT_RISK`] of work can be lost.
 
+use std::borrow::Cow;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::crawl::{Crawl, CrawlError};
+use super::crawl::{Crawl, CrawlError, own_name};
 use super::writer::Writer;
 use crate::recovery::SYNCED;
 
@@ -79,9 +80,10 @@ impl Durability {
     }
 
     /// The setting, if it has changed and the crawl archives pages, to be committed with results.
-    pub(crate) fn setting(&mut self, writer: &Writer<'_>) -> Option<(&'static str, String)> {
+    pub(crate) fn setting(&mut self, writer: &Writer<'_>) -> Option<(Cow<'static, str>, String)> {
         let has_changed = std::mem::replace(&mut self.written, self.synced) != self.synced;
-        (has_changed && writer.archive.is_some()).then(|| (SYNCED, self.synced.to_string()))
+        (has_changed && writer.archive.is_some())
+            .then(|| (own_name(&*writer.store, SYNCED), self.synced.to_string()))
     }
 
     /// Records a commit at the monotonic time `now`. `next_seq` is the sequence number of the next fetch after it.
@@ -153,7 +155,7 @@ impl Durability {
         self.begin(writer)?;
         self.wait()?;
         if let Some((name, value)) = self.setting(writer) {
-            writer.store.set_setting(name, &value)?;
+            writer.store.set_setting(&name, &value)?;
             writer.store.reader().sync()?;
         }
         Ok(())

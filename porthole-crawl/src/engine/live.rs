@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::FutureExt;
 use futures_util::stream::StreamExt;
-use porthole_store::CommandAnswer;
+use porthole_store::{CommandAnswer, WorkerLease};
 use porthole_types::{CanonicalUrl, Clock, Event, PageResult, Timestamp};
 use tokio::sync::{broadcast, mpsc};
 
@@ -133,6 +133,7 @@ impl Crawl<'static> {
             from_writer,
             to_writer: inbox.clone(),
             unread: unread.clone(),
+            lease: self.writer.store.lease(),
         };
         let standing = StandingQueries::start(self.writer.store.reader(), self.writer.clock.clone());
         let writer = WriterLoop {
@@ -155,7 +156,14 @@ impl Crawl<'static> {
     fn reject_stale_commands(&mut self) -> Result<(), CrawlError> {
         const OPENING: Duration = Duration::from_secs(10);
         let at = self.writer.clock.now();
-        for row in self.writer.store.open_commands()?.into_iter().filter(|row| at.since(row.at) > OPENING) {
+        let open = self.writer.store.open_commands()?;
+        let last = self.writer.store.reader().last_commands(1)?.first().map_or(0, |row| row.id);
+        let mut recent = open.iter().filter(|row| at.since(row.at) <= OPENING);
+        self.writer.run.last_command = recent.next().map_or(last, |row| row.id - 1);
+        if !self.writer.store.is_leader() {
+            return Ok(());
+        }
+        for row in open.into_iter().filter(|row| at.since(row.at) > OPENING) {
             let outcome = "no crawl was running".to_owned();
             self.writer.store.answer_command(row.id, &CommandAnswer { at, failed: true, outcome })?;
         }
@@ -258,9 +266,10 @@ impl WriterLoop {
                     return Ok(Stop::Asked);
                 }
                 let answers = self.standing.new_events();
-                if !answers.is_empty() {
+                if !answers.is_empty() && writer.store.is_leader() {
                     writer.record_events(answers)?;
                 }
+                writer.share_sites()?;
                 writer.check_alarms(now)?;
                 writer.store_vitals(now)?;
                 writer.sample_frontier(now)?;
@@ -333,6 +342,8 @@ struct NetworkLoop {
     to_writer: SyncSender<Input>,
     /// Number of answers sent and not read yet. Limited, because they take memory.
     unread: Arc<AtomicUsize>,
+    /// No request is started unless it is fresh.
+    lease: Option<WorkerLease>,
 }
 
 /// Maximum number of answers handled before anything else is done.
@@ -359,6 +370,9 @@ impl NetworkLoop {
             let is_held_up = loop {
                 if self.unread.load(Ordering::Relaxed) >= max_unread {
                     break true;
+                }
+                if self.lease.as_ref().is_some_and(|lease| !lease.is_fresh()) {
+                    break false;
                 }
                 let Some(action) = self.network.next(now) else { break false };
                 requests.begin(action, &*web);

@@ -9,7 +9,7 @@ use porthole_store::{StoreReader, StoredModel, TriedUrl};
 use porthole_strategy::{StateError, state};
 use porthole_types::CanonicalUrl;
 
-use super::crawl::CrawlError;
+use super::crawl::{CrawlError, own_name};
 use super::writer::Writer;
 use crate::reading::page_extractor;
 
@@ -54,7 +54,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let reader = self.store.reader();
-        let kept = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty());
+        let kept = reader.model(&own_name(&*self.store, MEMORY))?.filter(|model| !model.bytes.is_empty());
         let mut known = 0;
         if let Some(StoredModel { bytes, .. }) = kept
             && let Some((seq, whose, memory)) = decode(&bytes)?
@@ -87,9 +87,14 @@ impl Writer<'_> {
 
     /// Replays a past fetch to the strategy.
     fn replay_to_strategy(&mut self, tried: &TriedUrl, extractor: &mut Extractor) -> Result<(), CrawlError> {
-        let (Some(scorer), Ok(url)) = (&mut self.scorer, CanonicalUrl::parse(&tried.url)) else {
+        let (Some(_), Ok(url)) = (&self.scorer, CanonicalUrl::parse(&tried.url)) else {
             return Ok(());
         };
+        // What other workers have fetched is theirs to learn.
+        let is_own = self.store.worker().is_none_or(|_| {
+            tried.span.map_or_else(|| self.store.owns(url.site()), |span| self.is_own_segment(span))
+        });
+        let (true, Some(scorer)) = (is_own, &mut self.scorer) else { return Ok(()) };
         if tried.copy_of.is_some() {
             scorer.strategy.settled(&url);
             return Ok(());
@@ -131,7 +136,8 @@ impl Writer<'_> {
         let pause = BETWEEN_SAVES.max(memory.len() as u64 / BYTES_PER_FETCH);
         if self.memory.saved_at != self.next_seq {
             let bytes = encode(self.next_seq, scorer.strategy.name(), memory);
-            self.store.set_model(MEMORY, &StoredModel { bytes, made: self.clock.now() })?;
+            let name = own_name(&*self.store, MEMORY);
+            self.store.set_model(&name, &StoredModel { bytes, made: self.clock.now() })?;
         }
         self.memory.saved_at = self.next_seq;
         self.memory.next_save = self.next_seq + pause;
@@ -141,8 +147,9 @@ impl Writer<'_> {
     /// Discards the saved state.
     pub(crate) fn forget_memory(&mut self) -> Result<(), CrawlError> {
         self.memory = Memory::fresh();
-        if self.store.reader().model(MEMORY)?.is_some_and(|model| !model.bytes.is_empty()) {
-            self.store.set_model(MEMORY, &StoredModel { bytes: Vec::new(), made: self.clock.now() })?;
+        let name = own_name(&*self.store, MEMORY);
+        if self.store.reader().model(&name)?.is_some_and(|model| !model.bytes.is_empty()) {
+            self.store.set_model(&name, &StoredModel { bytes: Vec::new(), made: self.clock.now() })?;
         }
         Ok(())
     }

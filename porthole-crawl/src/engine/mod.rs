@@ -35,8 +35,8 @@ mod worth;
 mod writer;
 
 pub use commands::{Command, Refocus, Refocused};
-pub(crate) use crawl::last_archived;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
+pub(crate) use crawl::{last_archived, segments_of};
 pub use live::{CrawlEvent, Handle, NotStarted};
 pub use memory::strategy_memory;
 pub use visits::{FetchedPage, PageFetcher, refresh_of};

@@ -72,11 +72,11 @@ impl Writer<'_> {
         critic: &str,
         judge: Option<Box<dyn RelevanceJudge>>,
     ) -> Result<Option<Rejudging>, CrawlError> {
-        let before = self.store.setting(JUDGED_BY)?;
+        let before = self.own_setting(JUDGED_BY)?;
         let is_same = before.as_deref() == Some(critic);
         if is_same || before.is_none() || self.store.counts().fetched == 0 {
             if !is_same {
-                self.store.set_setting(JUDGED_BY, critic)?;
+                self.set_own_setting(JUDGED_BY, critic)?;
             }
             self.judge = judge;
             return Ok(None);
@@ -128,14 +128,21 @@ impl Writer<'_> {
                 self.store.commit(&Batch { refreshed: &refreshed, ..Batch::default() })?;
             }
             // Only now: a crawl resumed before this starts over.
-            self.store.set_setting(JUDGED_BY, &rejudging.critic)?;
+            self.set_own_setting(JUDGED_BY, &rejudging.critic)?;
             return Ok(false);
         };
         rejudging.after = Some(last.seq);
         let (mut judgments, mut urls) = (Vec::new(), Vec::new());
         let mut by_terms = Vec::new();
-        for tried in tried.iter().filter(|tried| tried.judgment.is_some()) {
+        let is_own = |tried: &&TriedUrl| {
+            let site = CanonicalUrl::parse(&tried.url).map(|url| url.site());
+            self.store.worker().is_none() || site.is_ok_and(|site| self.store.owns(site))
+        };
+        let own: Vec<&TriedUrl> =
+            tried.iter().filter(|tried| tried.judgment.is_some()).filter(is_own).collect();
+        for tried in own {
             let archive = self.archive.as_ref().map(|(archive, _)| archive);
+            let archive = archive.filter(|_| tried.span.is_some_and(|span| self.is_own_segment(span)));
             let Some(unread) = archive.and_then(|archive| unread(archive, tried)) else {
                 self.lost_pages.unreadable += u64::from(archive.is_some() && tried.span.is_some());
                 by_terms.push(tried);

@@ -104,6 +104,9 @@ impl Writer<'_> {
             return Ok(());
         }
         self.run.vitals.sampled = Some(now);
+        if !self.store.is_leader() {
+            return Ok(());
+        }
         let counts = self.store.counts();
         let sample = FrontierSample { queued: counts.queued as u64, known: counts.known as u64 };
         self.record_event(FrontierSample::EVENT, &sample.detail())
@@ -176,10 +179,32 @@ impl Writer<'_> {
     }
 
     fn store_live(&mut self, live: LiveCrawl) -> Result<(), CrawlError> {
-        let json = serde_json::to_string(&live).unwrap_or_default();
-        self.store.set_setting(LiveCrawl::SETTING, &json)?;
+        let json = |live: &LiveCrawl| serde_json::to_string(live).unwrap_or_default();
+        let mut settings = vec![(LiveCrawl::SETTING.to_owned(), json(&live))];
+        if let Some(worker) = self.store.worker() {
+            settings[0].0 = LiveCrawl::setting_of(worker);
+            if self.store.is_leader() {
+                let all = self.with_others(worker, live.clone())?;
+                settings.push((LiveCrawl::SETTING.to_owned(), json(&all)));
+            }
+        }
+        let settings: Vec<_> = settings.iter().map(|(name, json)| (name.as_str(), json.as_str())).collect();
+        self.store.set_settings(&settings)?;
         self.run.vitals.stored = live;
         Ok(())
+    }
+
+    /// The state of all workers, given that of this one.
+    fn with_others(&self, worker: u32, own: LiveCrawl) -> Result<LiveCrawl, CrawlError> {
+        let (mut all, reader) = (own, self.store.reader());
+        for other in reader.workers()?.into_iter().filter(|other| other.is_alive && other.id != worker) {
+            let text = reader.setting(&LiveCrawl::setting_of(other.id))?.unwrap_or_default();
+            let live = serde_json::from_str::<LiveCrawl>(&text).ok();
+            if let Some(live) = live.filter(|live| live.is_running) {
+                all.add(live);
+            }
+        }
+        Ok(all)
     }
 
     fn live_state(&self, now: Timestamp) -> LiveCrawl {

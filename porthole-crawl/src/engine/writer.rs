@@ -33,7 +33,7 @@ pub(crate) use self::upkeep::Upkeep;
 use super::admission::Admission;
 use super::batch::CurrentBatch;
 use super::crash_guard::CrashGuard;
-use super::crawl::{CrawlError, LAST_ARCHIVED, Limits, NEXT_SEQ, Observer, Seen, Stop};
+use super::crawl::{CrawlError, LAST_ARCHIVED, Limits, NEXT_SEQ, Observer, Seen, Stop, own_name};
 use super::deferred::DeferredWork;
 use super::durability::{Durability, Syncing};
 use super::manners::Manners;
@@ -162,6 +162,10 @@ pub(crate) struct Run {
     sent: u64,
     idle_after: Option<u64>,
     pub(crate) is_paused: bool,
+    /// When the store was last asked whether other workers have anything left.
+    asked_if_over: Option<Duration>,
+    /// The last command that was executed, if several workers share the crawl.
+    pub(crate) last_command: u64,
     /// Whether the crawl may pause itself, because someone can resume it.
     pub(crate) may_pause: bool,
     /// Waiting workers and the sites they wait for, until the observer has been told.
@@ -474,11 +478,26 @@ impl Writer<'_> {
         if let (Some(due), true) = (due, waits) {
             self.say_nothing_is_due(due);
         }
-        Ok(match due {
+        let stop = match due {
             Some(_) if waits => None,
             Some(due) => Some(Stop::Waiting(due)),
             None => Some(Stop::Exhausted),
-        })
+        };
+        Ok(if stop.is_some() && self.is_over_for_all()? { stop } else { None })
+    }
+
+    /// Whether no other worker has anything left, asked not too often.
+    fn is_over_for_all(&mut self) -> Result<bool, CrawlError> {
+        const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
+        let now = self.clock.monotonic();
+        let is_time = self.run.asked_if_over.is_none_or(|at| now.saturating_sub(at) >= BETWEEN_QUESTIONS);
+        if self.store.worker().is_none() {
+            return Ok(true);
+        }
+        if is_time {
+            self.run.asked_if_over = Some(now);
+        }
+        Ok(is_time && self.store.is_over()?)
     }
 
     /// Whether pending results should be committed now. Later choices depend on earlier pages, so results wait only
@@ -644,7 +663,10 @@ impl Writer<'_> {
             told.push((work.url, took, work.numtries));
             committed.push(result);
         }
-        self.write(&committed, &pending)?;
+        let shift = self.write(&committed, &pending)?;
+        for result in &mut committed {
+            result.seq = result.seq.wrapping_add(shift);
+        }
         self.forget_visits(&committed);
         for result in &committed {
             self.forget_taken(result.oid, result.sid);
@@ -665,8 +687,9 @@ impl Writer<'_> {
         Ok(flow)
     }
 
-    /// Writes results and everything that must be consistent with them in one transaction.
-    fn write(&mut self, results: &[PageResult], pending: &Pending) -> Result<(), CrawlError> {
+    /// Writes results and everything that must be consistent with them in one transaction. Returns what is to be added to
+    /// their sequence numbers, which several workers share.
+    fn write(&mut self, results: &[PageResult], pending: &Pending) -> Result<u64, CrawlError> {
         let next_seq = self.next_seq.to_string();
         let archived = pending.archived.map(format_span);
         let batch = self.run.batch.unwritten.take();
@@ -676,19 +699,26 @@ impl Writer<'_> {
         let mut durability = std::mem::take(&mut self.run.durability);
         let synced = durability.setting(self);
         self.run.durability = durability;
-        let mut settings = vec![(NEXT_SEQ, next_seq.as_str())];
-        settings.extend(synced.as_ref().map(|(name, value)| (*name, value.as_str())));
-        settings.extend(archived.as_deref().map(|archived| (LAST_ARCHIVED, archived)));
-        settings.extend(batch.as_deref().map(|batch| (super::batch::BATCH, batch)));
-        settings.extend(asked.as_deref().map(|asked| (backlinks::ASKED, asked)));
-        settings.extend(self.run.deferred.setting());
-        settings.extend(under_way.as_ref().map(|(name, value)| (*name, value.as_str())));
+        let own = |name: &'static str| own_name(&*self.store, name);
+        let [last_archived, batch_name, asked_name, rescoring_name] =
+            [LAST_ARCHIVED, super::batch::BATCH, backlinks::ASKED, super::deferred::RESCORING].map(own);
+        let mut settings = Vec::new();
+        if self.store.worker().is_none() {
+            settings.push((NEXT_SEQ, next_seq.as_str()));
+        }
+        settings.extend(synced.as_ref().map(|(name, value)| (&**name, value.as_str())));
+        settings.extend(archived.as_deref().map(|archived| (&*last_archived, archived)));
+        settings.extend(batch.as_deref().map(|batch| (&*batch_name, batch)));
+        settings.extend(asked.as_deref().map(|asked| (&*asked_name, asked)));
+        settings.extend(self.run.deferred.setting().map(|(_, value)| (&*rescoring_name, value)));
+        settings.extend(under_way.as_ref().map(|(name, value)| (&**name, value.as_str())));
         // No row may refer to bytes that are not written.
         if let Some((archive, _)) = &mut self.archive {
             archive.flush()?;
         }
-        self.store.commit(&Batch {
+        let done = self.store.commit(&Batch {
             results,
+            numbered_by: Some(NEXT_SEQ),
             urls: &pending.urls,
             addresses: &pending.addresses,
             robots: &pending.robots,
@@ -698,8 +728,26 @@ impl Writer<'_> {
             protect_newest: self.run.discipline.protect_newest,
             ..Batch::default()
         })?;
+        let shift = done.next_seq.map_or(0, |next| next.wrapping_sub(self.next_seq));
+        self.next_seq = self.next_seq.wrapping_add(shift);
         self.run.deferred.committed(&*self.clock);
         self.run.durability.committed(self.next_seq, self.clock.monotonic());
+        Ok(shift)
+    }
+
+    /// Takes part in the work of several workers: offers of sites that another one is to have are recalled.
+    pub(crate) fn share_sites(&mut self) -> Result<(), CrawlError> {
+        if self.store.worker().is_none() {
+            return Ok(());
+        }
+        let mut busy: Vec<SiteId> = self.run.held.iter().chain(self.run.taken_of.keys()).copied().collect();
+        busy.sort_unstable_by_key(|site| site.0);
+        busy.dedup();
+        for site in self.store.share(&busy)? {
+            for oid in self.run.offers.of(site) {
+                self.send(ToNetwork::Recall(site, oid));
+            }
+        }
         Ok(())
     }
 
@@ -736,6 +784,9 @@ impl Writer<'_> {
                 Ok(distilled) => self.apply_distillation(&distilled),
                 Err(error) => self.record_event("distillation failed", &error.to_string()),
             };
+        }
+        if !store.is_leader() {
+            return Ok(());
         }
         let links = store.counts().links as u64;
         if !run.pending.results.is_empty() || !distiller.due(*next_seq, links) {

@@ -91,6 +91,11 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
+    /// How long a request can take at most.
+    pub fn longest_request(&self) -> std::time::Duration {
+        self.dns_timeout + self.connect_timeout + self.first_byte_timeout + self.body_timeout
+    }
+
     /// The `User-Agent` of every request.
     pub fn user_agent(&self) -> String {
         const PRODUCT: &str = concat!("Porthole/", env!("CARGO_PKG_VERSION"));

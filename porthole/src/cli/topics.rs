@@ -23,6 +23,10 @@ pub(crate) struct Init {
     /// of porthole.db
     #[arg(long, value_name = "postgres://…")]
     pub(crate) db: Option<String>,
+    /// Join the crawl of another workspace on this database, as one more worker:
+    /// topics, critic and tables are shared, archived pages are in this folder
+    #[arg(long, requires = "db", conflicts_with = "taxonomy")]
+    pub(crate) join: bool,
 }
 
 #[derive(Debug, Subcommand)]

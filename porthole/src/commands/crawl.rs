@@ -14,9 +14,10 @@ use std::time::Duration;
 use anyhow::Context;
 use porthole_crawl::{
     AGENT, AlarmSettings, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits,
-    LostPages, NotStarted, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    LostPages, NotStarted, Observer, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock,
+    strategy_memory,
 };
-use porthole_store::{Policy, SqliteStore, Store, StoreReader, WorkspaceWriter};
+use porthole_store::{Policy, Store, StoreReader, TableStore, WorkspaceWriter};
 use porthole_strategy::Selection;
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
@@ -70,23 +71,51 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
 async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     let ends = EndConditions::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
-    let mut store = workspace.store()?;
-    let reader = store.reader();
-    let aim = CurrentFocus::now(&*reader, arguments, &arguments.strategy)?;
-    let starts = starts(&*reader, &aim.tree, &arguments.start)?;
+    let reader = workspace.reader()?;
+    let aim = CurrentFocus::now(&reader, arguments, &arguments.strategy)?;
+    let starts = starts(&reader, &aim.tree, &arguments.start)?;
+    let store = open_store(&workspace, arguments, &aim.focus)?;
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
             "no start URL: no good topic has an example with a URL; add one with `porthole examples add TOPIC URL`, or \
              crawl with `--start URL`",
         ));
     }
-    set_policy(&mut store, arguments)?;
     let watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
     if workspace.settings.crawl.broaden == BroadenWord::Yes {
         Broadener::start(Workspace::open(root)?, watch.clone()).context("cannot start a thread")?;
     }
+    let mut next = (store, aim);
+    loop {
+        let (store, aim) = next;
+        let ended = crawl_once(&workspace, arguments, &watch, store, aim, &starts).await;
+        match ended {
+            Err(error) if workspace.can_be_shared() && is_connection_lost(&error) => {
+                output::say(&format!("{}; waiting for the database", output::in_words(&error)));
+            }
+            ended => return ended,
+        }
+        next = match reopen(&workspace, arguments, &watch).await? {
+            Some(next) => next,
+            None => return Ok(INTERRUPTED),
+        };
+        output::say("the database is there again: the crawl goes on");
+    }
+}
+
+/// Crawls until the crawl ends, or the database is lost. Returns the exit code.
+async fn crawl_once(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+    watch: &SharedWatch,
+    mut store: TableStore,
+    aim: CurrentFocus,
+    starts: &[CanonicalUrl],
+) -> anyhow::Result<u8> {
+    set_policy(&mut store, arguments)?;
+    let reader = store.reader();
     let (name, workers) = (aim.name, workers(arguments));
-    let crawl = match prepare(&workspace, arguments, Box::new(store), aim.focus) {
+    let crawl = match prepare(workspace, arguments, Box::new(store), aim.focus) {
         Err(error) if error.downcast_ref().is_some_and(CrawlError::is_disk_full) => {
             output::print(summary::DISK_IS_FULL);
             return Ok(DISK_FULL);
@@ -94,12 +123,12 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
         crawl => crawl?,
     };
     // Errors from here on may be caused by a full disk; `ending` tells them apart.
-    let (mut crawl, stop) = match begin(crawl, &name, &starts) {
+    let (mut crawl, stop) = match begin(crawl, &name, starts) {
         Err(not_started) => (not_started.crawl, Err(not_started.error)),
         Ok(crawl) => {
             let limits = Limits {
-                pages: arguments.pages.unwrap_or(u64::MAX),
-                bytes: arguments.bytes.unwrap_or(u64::MAX),
+                pages: arguments.pages.map_or(u64::MAX, |pages| pages.saturating_sub(watch.lock().fetched)),
+                bytes: arguments.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(watch.lock().bytes)),
                 workers,
                 // Pages that are visited again are worth their visits, whatever their links were worth.
                 idle: if arguments.maintain.is_some() {
@@ -127,9 +156,9 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
         store.set_settings(&[(LAST_STOP, ending), (STRATEGY, &watch.strategy), (SEED, &seed)])?;
         store.tidy()?;
     }
-    let counts = store.counts();
-    if code != DISK_FULL && computes_hubs(&workspace, arguments) {
-        distill::after_crawl(&workspace, counts.links)?;
+    let (counts, is_last) = (store.counts(), !store.has_others());
+    if code != DISK_FULL && is_last && computes_hubs(workspace, arguments) {
+        distill::after_crawl(workspace, counts.links)?;
     }
     watch.finish(ending);
     let summary = Summary::new(&watch, &watch.strategy, ending, counts);
@@ -145,9 +174,66 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     Ok(code)
 }
 
+/// Opens the database: as one of several workers where that is possible, otherwise for this crawl alone. Strategies that
+/// choose URLs by themselves, and maintenance, need the whole frontier.
+fn open_store(workspace: &Workspace, arguments: &cli::Crawl, focus: &Focus) -> anyhow::Result<TableStore> {
+    let is_best = focus.strategy.discipline().selection == Selection::Best;
+    if !workspace.can_be_shared() || !is_best || arguments.maintain.is_some() {
+        return workspace.store();
+    }
+    let is_polite = arguments.web.is_empty() && arguments.polite;
+    let (longest, pause) = match is_polite {
+        true => (
+            http_settings(workspace, arguments)?.longest_request(),
+            workspace.settings.polite.ready()?.max_delay,
+        ),
+        false => (Duration::ZERO, Duration::ZERO),
+    };
+    let fleet = &workspace.settings.fleet;
+    workspace.shared_store(&fleet.ready(workspace.worker()?, &workspace.worker_name(), longest, pause)?)
+}
+
+/// Whether a crawl ended because the database could not be reached, or because the worker was not heard of for too long.
+fn is_connection_lost(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref().is_some_and(CrawlError::is_connection_lost)
+            || cause.downcast_ref().is_some_and(porthole_store::Error::is_connection_lost)
+    })
+}
+
+/// Waits until the database can be used again. `None` if the crawl is to end.
+async fn reopen(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+    watch: &SharedWatch,
+) -> anyhow::Result<Option<(TableStore, CurrentFocus)>> {
+    const BETWEEN_TRIES: Duration = Duration::from_millis(500);
+    loop {
+        tokio::time::sleep(BETWEEN_TRIES).await;
+        if watch.clone().waiting().is_break() {
+            return Ok(None);
+        }
+        let strategy = watch.lock().strategy.clone();
+        let opened = workspace.reader().and_then(|reader| {
+            let aim = CurrentFocus::now(&reader, arguments, &strategy)?;
+            Ok((open_store(workspace, arguments, &aim.focus)?, aim))
+        });
+        match opened {
+            Ok(opened) => return Ok(Some(opened)),
+            // Its own session may still be there for a while.
+            Err(error) if is_connection_lost(&error) || is_in_use(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn is_in_use(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(porthole_store::Error::InUse(_)))
+}
+
 /// Sets the order of the queue. That of a maintained crawl, unless it was asked for, is for this crawl only: the next one
 /// without maintenance has the former order.
-fn set_policy(store: &mut SqliteStore, arguments: &cli::Crawl) -> anyhow::Result<()> {
+fn set_policy(store: &mut TableStore, arguments: &cli::Crawl) -> anyhow::Result<()> {
     let is_upkeep = store.policy().name() == Some("upkeep");
     match &arguments.policy {
         Some(policy) => {
@@ -404,7 +490,10 @@ fn visit(
         return Ok(Crawl::new(RecordedWeb::open(&arguments.web)?, store, SystemClock)?.within(scope));
     }
     let settings = http_settings(workspace, arguments)?;
-    let web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
+    let mut web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
+    if let Some(lease) = store.lease() {
+        web = web.asking_first(move || lease.is_fresh());
+    }
     let crawl = Crawl::new(web, store, SystemClock)?.within(scope);
     Ok(match arguments.polite {
         true => crawl.polite(workspace.settings.polite.ready()?, AGENT),

@@ -25,6 +25,19 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
         None => InitialContent::Nothing,
         Some(name) => InitialContent::read(name).await.context("no workspace was created")?,
     };
+    if let Some(url) = arguments.db.as_deref().filter(|_| arguments.join) {
+        let workspace = Workspace::join(&arguments.folder, url)?;
+        if let Some(contact) = contact {
+            contact::write(&arguments.folder, &contact)?;
+        }
+        output::print(&format!(
+            "created the folder of worker {} in {}; it takes part with `porthole -C {} crawl`",
+            workspace.worker()?,
+            arguments.folder.display(),
+            output::quoted(&arguments.folder.to_string_lossy())
+        ));
+        return Ok(());
+    }
     let workspace = Workspace::create_on(&arguments.folder, arguments.db.as_deref())?;
     start.write(&mut workspace.writer()?)?;
     if let Some(contact) = contact {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use porthole_store::{QueryLimits, SqlValue, StoreCounts, StoreReader};
+use porthole_store::{QueryLimits, SqlValue, StoreCounts, StoreReader, WorkerRow};
 use porthole_topic::Taxonomy;
 use porthole_types::{AlarmRecord, CanonicalUrl, LiveCrawl, Timestamp};
 use serde::Serialize;
@@ -38,6 +38,8 @@ struct WorkspaceStatus {
     crawling: bool,
     /// What the running crawl says of itself.
     live: Option<LiveCrawl>,
+    /// The workers that share the crawl, if there are several.
+    workers: Vec<WorkerStatus>,
     /// The last alarms, newest first.
     alarms: Vec<AlarmRecord>,
     /// Why the last crawl ended.
@@ -70,6 +72,19 @@ struct WorkspaceStatus {
     busiest_sites: Vec<BusySite>,
     failures: Vec<Failures>,
     warnings: Vec<String>,
+}
+
+/// One of several workers.
+#[derive(Serialize)]
+struct WorkerStatus {
+    id: u32,
+    /// Machine and folder.
+    name: String,
+    is_alive: bool,
+    /// Number of its shards, of 256.
+    shards: usize,
+    /// Pages fetched in its run.
+    pages: u64,
 }
 
 #[derive(Serialize)]
@@ -112,6 +127,7 @@ impl WorkspaceStatus {
         Ok(WorkspaceStatus {
             crawling,
             live: if crawling { live(&reader)? } else { None },
+            workers: workers(&reader)?,
             alarms,
             last_stop: reader.setting(LAST_STOP)?,
             good: tree.good().map(|id| tree.path(id)).collect(),
@@ -160,6 +176,15 @@ impl WorkspaceStatus {
         output::print(&doing);
         if let Some(live) = &self.live {
             print_live(live);
+        }
+        for WorkerStatus { id, name, shards, pages, .. } in
+            self.workers.iter().filter(|worker| worker.is_alive)
+        {
+            let pages = grouped(&pages.to_string());
+            output::print(&format!(
+                "worker {id:<5} {shards:>3} of 256 shards, {pages:>7} pages  {}",
+                plain(name)
+            ));
         }
         for alarm in self.alarms.iter().filter(|alarm| alarm.is_active) {
             let since = clock_time(Timestamp(alarm.at));
@@ -259,6 +284,22 @@ impl WorkspaceStatus {
 fn live(reader: &dyn StoreReader) -> anyhow::Result<Option<LiveCrawl>> {
     let live = reader.setting(LiveCrawl::SETTING)?.and_then(|json| serde_json::from_str(&json).ok());
     Ok(live.filter(|live: &LiveCrawl| live.is_running))
+}
+
+/// The workers, if there is more than one.
+fn workers(reader: &dyn StoreReader) -> anyhow::Result<Vec<WorkerStatus>> {
+    let rows = reader.workers()?;
+    if rows.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let status = |row: WorkerRow| {
+        let live = reader.setting(&LiveCrawl::setting_of(row.id))?;
+        let live = live.and_then(|json| serde_json::from_str::<LiveCrawl>(&json).ok());
+        let pages = live.filter(|_| row.is_alive).map_or(0, |live| live.pages);
+        let WorkerRow { id, name, is_alive, shards } = row;
+        Ok(WorkerStatus { id, name, is_alive, shards, pages })
+    };
+    rows.into_iter().map(status).collect()
 }
 
 fn print_live(live: &LiveCrawl) {

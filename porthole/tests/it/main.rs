@@ -11,6 +11,7 @@ mod crawl;
 mod distill;
 mod ending;
 mod export;
+mod fleet;
 mod guide;
 mod lab;
 mod languages;

@@ -2,7 +2,7 @@
 
 #[allow(dead_code)]
 #[path = "../../../porthole-store/tests/it/postgres.rs"]
-mod server;
+pub(crate) mod server;
 
 use self::server::PgPlace;
 use crate::crawl::{DONE, Draw, Workspace, check, kill_often, porthole};

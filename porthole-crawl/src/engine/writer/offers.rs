@@ -46,6 +46,11 @@ impl Offers {
         self.by_url.values().map(|(_, priority)| *priority as f32)
     }
 
+    /// The offered URLs of a site.
+    pub(super) fn of(&self, site: SiteId) -> Vec<UrlId> {
+        self.sites.get(&site).into_iter().flatten().map(|(_, oid)| *oid).collect()
+    }
+
     /// The worst offered URL of a site.
     fn worst(&self, site: SiteId) -> Option<&(Rank, UrlId)> {
         self.sites.get(&site)?.iter().max()

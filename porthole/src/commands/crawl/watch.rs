@@ -144,7 +144,7 @@ pub(super) struct Watch {
     pub(super) ended: Option<EndReason>,
     pub(super) fetches: u64,
     /// Fetched pages, which `--pages` limits: fetches without redirects, refusals and failures.
-    fetched: u64,
+    pub(super) fetched: u64,
     /// Pages that were judged.
     pub(super) pages: u64,
     /// Pages that are duplicates of others.
