@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Workers that are killed and stopped while they crawl together on one PostgreSQL.
 
-    scripts/chaos.py [--porthole PATH] [--workers 4] [--seconds 600] [--pages 40000] [--every 5] [--seed 1] [--keep]
+    scripts/chaos.py [--porthole PATH] [--workers 4] [--seconds 600] [--pages 200000] [--every 5] [--seed 1] [--keep]
 
 Four workers crawl a made-up web through proxies on this machine, one for each worker, so that the web knows who asks. Every
 few seconds one of them is killed with -9 and started again, or stopped (SIGSTOP) until its session with the database is gone
@@ -68,7 +68,7 @@ def parse_options():
     parser.add_argument("--porthole", default=str(root / "target/release/porthole"))
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seconds", type=int, default=600, help="time with kills and stops (default: %(default)s)")
-    parser.add_argument("--pages", type=int, default=40_000, help="pages of the web (default: %(default)s)")
+    parser.add_argument("--pages", type=int, default=200_000, help="pages of the web (default: %(default)s)")
     parser.add_argument("--every", type=float, default=5, help="seconds between two of them (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="keep the folder")
@@ -279,7 +279,7 @@ class Fleet:
 
     def start(self, worker):
         command = [self.options.porthole, "-C", self.folder / f"w{worker}", "crawl", "--workers", str(REQUESTS)]
-        command += ["--patience", "0", "--strategy", "breadth", "--start", "http://site0.test/0"]
+        command += ["--patience", "0", "--no-hubs", "--strategy", "breadth", "--start", "http://site0.test/0"]
         log = (self.folder / f"w{worker}.log").open("ab")
         self.workers[worker] = subprocess.Popen([str(part) for part in command], stdout=log, stderr=log)
 

@@ -136,7 +136,7 @@ impl PgError {
             Some(code) => code.code().starts_with("08") || ENDED.contains(&code.code()),
             None => {
                 self.error.is_closed()
-                    || self.error.source().is_some_and(|source| source.is::<std::io::Error>())
+                    || matches!(self.error.source(), Some(source) if source.is::<std::io::Error>())
             }
         }
     }

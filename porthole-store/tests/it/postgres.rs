@@ -205,6 +205,24 @@ impl PgPlace {
         ask(&self.server.psql, url, sql).unwrap_err()
     }
 
+    /// Ends all connections to the database, and refuses new ones.
+    #[allow(dead_code, reason = "for the tests of the program")]
+    pub(crate) fn cut(&self) {
+        let ask = |sql: &str| ask(&self.server.psql, &self.server.admin, sql).unwrap();
+        ask(&format!("alter database {} with allow_connections false", self.name));
+        ask(&format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{}'",
+            self.name
+        ));
+    }
+
+    /// Allows connections again.
+    #[allow(dead_code, reason = "for the tests of the program")]
+    pub(crate) fn restore(&self) {
+        let sql = format!("alter database {} with allow_connections true", self.name);
+        ask(&self.server.psql, &self.server.admin, &sql).unwrap();
+    }
+
     /// Runs SQL as any other program could.
     pub(crate) fn sql(&self, sql: &str) -> String {
         ask(&self.server.psql, &self.url(), sql).unwrap()

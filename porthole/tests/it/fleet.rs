@@ -123,7 +123,7 @@ fn a_killed_worker_is_replaced_and_comes_back() {
             crawls[victim] = fleet.start(victim);
         }
     }
-    crawls.remove(1);
+    crawls.remove(1).wait().unwrap();
     fleet.finish(crawls);
     fleet.check();
 }
@@ -146,6 +146,23 @@ fn a_worker_that_was_asleep_writes_nothing_and_joins_again() {
     }
     signal("-CONT", &crawls[1]);
     fleet.finish(crawls);
+    fleet.check();
+}
+
+#[test]
+fn workers_wait_for_a_database_that_is_away() {
+    let Some(fleet) = Fleet::new(2) else { return };
+    let mut crawls: Vec<Child> = (0..2).map(|worker| fleet.start(worker)).collect();
+    assert!(fleet.wait_for(60, &mut crawls), "the crawl was over too early");
+    fleet.place.cut();
+    sleep(Duration::from_secs(3));
+    assert!(crawls.iter_mut().all(|crawl| crawl.try_wait().unwrap().is_none()), "a worker gave up");
+    fleet.place.restore();
+    let ended: Vec<_> = crawls.into_iter().map(|crawl| crawl.wait_with_output().unwrap()).collect();
+    for output in &ended {
+        check(output, 0, "waiting for the database");
+        check(output, 0, "the crawl goes on");
+    }
     fleet.check();
 }
 

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""One crawl by one, two and four worker processes on one PostgreSQL, against one process on SQLite.
+
+    scripts/bench-fleet.py [--porthole PATH] [--web FILE.warc.gz] [--labels FILE.tsv] [--topic /Science/Biology/Birds] [--workers 1,2,4]
+
+Every crawl replays the same recorded web to its end. Shown are: the URLs that were fetched and those that only one of the two
+crawls fetched (that with the workers, or that on SQLite), those that were fetched twice, the mean relevance of the first 200 pages,
+and pages a second. Exits with 1 if the sets differ or a URL was fetched twice. The critic learns from a few labelled pages of each topic.
+Needs Debian's PostgreSQL.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+from chaos import Cluster
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPORA = ROOT.parent / "shared/corpora"
+EXAMPLES, FIRST = 6, 200
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
+    parser.add_argument("--web", default=str(CORPORA / "schools.warc.gz"))
+    parser.add_argument("--labels", default=str(CORPORA / "schools.labels.tsv"))
+    parser.add_argument("--topic", default="/Science/Biology/Birds")
+    parser.add_argument("--workers", default="1,2,4")
+    options = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-fleet-"))
+    folder.chmod(0o755)
+    cluster = Cluster(folder / "pg")
+    try:
+        bench = Bench(options, folder, cluster)
+        alone = bench.on_sqlite()
+        show("SQLite", alone, alone)
+        is_same = True
+        for workers in map(int, options.workers.split(",")):
+            found = bench.with_workers(workers)
+            show(f"{workers} workers" if workers > 1 else "1 worker", found, alone)
+            is_same &= set(found.urls) == set(alone.urls) and len(set(found.urls)) == len(found.urls)
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if is_same else 1)
+
+
+Crawled = collections.namedtuple("Crawled", "urls harvest seconds")
+
+
+def show(name, found, alone):
+    more, fewer = len(set(found.urls) - set(alone.urls)), len(set(alone.urls) - set(found.urls))
+    print(
+        f"{name:10} {len(found.urls)} fetches, +{more} -{fewer} URLs, {len(found.urls) - len(set(found.urls))} twice; "
+        f"mean relevance of {FIRST} pages {found.harvest:.3f} ({found.harvest / alone.harvest - 1:+.1%}); "
+        f"{len(found.urls) / found.seconds:.0f} fetches/s",
+        flush=True,
+    )
+
+
+class Bench:
+    def __init__(self, options, folder, cluster):
+        self.options, self.folder, self.cluster = options, folder, cluster
+        self.examples = folder / "examples.tsv"
+        taken = collections.Counter()
+        lines = []
+        for line in pathlib.Path(options.labels).read_text().splitlines():
+            url, topic = line.split("\t")[:2]
+            taken[topic] += 1
+            if taken[topic] <= EXAMPLES:
+                lines.append(f"{url}\t{topic}\n")
+        self.examples.write_text("".join(lines))
+
+    def porthole(self, *arguments):
+        done = subprocess.run([self.options.porthole, *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{arguments}: {done.stderr}")
+
+    def train(self, workspace):
+        here = ["-C", workspace]
+        self.porthole(*here, "examples", "import", self.examples, "--web", self.options.web)
+        self.porthole(*here, "topics", "mark", self.options.topic)
+        self.porthole(*here, "train")
+
+    def crawl(self, workspaces):
+        began = time.monotonic()
+        command = ["crawl", "--web", self.options.web, "--patience", "0", "--no-hubs", "--archive", "none"]
+        run = lambda workspace: subprocess.Popen(
+            [self.options.porthole, "-C", str(workspace), *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        for child in [run(workspace) for workspace in workspaces]:
+            said = child.communicate()[1]
+            if child.returncode:
+                sys.exit(said.decode())
+        return time.monotonic() - began
+
+    def crawled(self, rows, seconds):
+        """Rows in the order of the fetches: URL, state, relevance."""
+        pages = [float(relevance) for _, state, relevance in rows if int(state) == 1]
+        return Crawled([url for url, *_ in rows], sum(pages[:FIRST]) / len(pages[:FIRST]), seconds)
+
+    SQL = 'select url, state, relevance from "fetch" join crawl on crawl.rowid = "fetch".row order by "fetch".seq'
+
+    def on_sqlite(self):
+        workspace = self.folder / "alone"
+        self.porthole("init", workspace)
+        self.train(workspace)
+        seconds = self.crawl([workspace])
+        with sqlite3.connect(workspace / "porthole.db") as database:
+            return self.crawled(database.execute(self.SQL).fetchall(), seconds)
+
+    def with_workers(self, workers):
+        name = f"fleet{workers}"
+        self.cluster.ask(f"create database {name} owner porthole", "postgres", "admin")
+        url = self.cluster.url.rsplit("/", 1)[0] + f"/{name}"
+        folders = [self.folder / f"{name}-{worker}" for worker in range(workers)]
+        self.porthole("init", folders[0], "--db", url)
+        self.train(folders[0])
+        for folder in folders[1:]:
+            self.porthole("init", folder, "--db", url, "--join")
+        seconds = self.crawl(folders)
+        sql = f"select json_agg(json_build_array(url, state, relevance)) from ({self.SQL}) as fetched"
+        return self.crawled(json.loads(self.cluster.ask(sql, name)), seconds)
+
+
+if __name__ == "__main__":
+    main()
