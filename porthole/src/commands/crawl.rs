@@ -74,6 +74,7 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     let reader = workspace.reader()?;
     let aim = CurrentFocus::now(&reader, arguments, &arguments.strategy)?;
     let starts = starts(&reader, &aim.tree, &arguments.start)?;
+    drop(reader);
     let store = open_store(&workspace, arguments, &aim.focus)?;
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,42 @@ use crate::postgres::server::PgPlace;
 
 /// Settings under which a worker that is gone is soon missed.
 const QUICK: &str = "[fleet]\nsession = \"5s\"\ntakeover = \"1s\"\n";
+
+/// A worker, which is killed if the test fails: it would wait for the database.
+struct Worker(Option<Child>);
+
+impl Worker {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.child().try_wait().unwrap().is_some()
+    }
+
+    fn kill(&mut self) {
+        self.child().kill().unwrap();
+        self.child().wait().unwrap();
+    }
+
+    fn signal(&mut self, name: &str) {
+        let kill = std::process::Command::new("kill").args([name, &self.child().id().to_string()]).status();
+        assert!(kill.unwrap().success());
+    }
+
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
 
 /// The folders of several workers on one database.
 struct Fleet {
@@ -39,11 +75,11 @@ impl Fleet {
         Some(Fleet { place, workspace, folders })
     }
 
-    fn start(&self, worker: usize) -> Child {
+    fn start(&self, worker: usize) -> Worker {
         let web = self.workspace.recording.web();
         let arguments =
             ["-C", &self.folders[worker], "crawl", "--web", web.to_str().unwrap(), "--workers", "2"];
-        porthole(self.workspace.folder.path(), &arguments).spawn().unwrap()
+        Worker(Some(porthole(self.workspace.folder.path(), &arguments).spawn().unwrap()))
     }
 
     fn fetched(&self) -> u64 {
@@ -51,9 +87,9 @@ impl Fleet {
     }
 
     /// Waits until this many URLs are fetched; false if nothing runs any more.
-    fn wait_for(&self, fetched: u64, crawls: &mut [Child]) -> bool {
+    fn wait_for(&self, fetched: u64, crawls: &mut [Worker]) -> bool {
         while self.fetched() < fetched {
-            if crawls.iter_mut().all(|crawl| crawl.try_wait().unwrap().is_some()) {
+            if crawls.iter_mut().all(Worker::is_over) {
                 return false;
             }
             sleep(Duration::from_millis(5));
@@ -62,9 +98,9 @@ impl Fleet {
     }
 
     /// Waits until all crawls have ended, as they should.
-    fn finish(&self, crawls: Vec<Child>) {
+    fn finish(&self, crawls: Vec<Worker>) {
         for crawl in crawls {
-            let output = crawl.wait_with_output().unwrap();
+            let output = crawl.output();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{said}");
         }
@@ -96,7 +132,7 @@ impl Fleet {
 fn workers_together_fetch_what_one_fetches() {
     for workers in [2, 4] {
         let Some(fleet) = Fleet::new(workers) else { return };
-        let crawls: Vec<Child> = (0..workers).map(|worker| fleet.start(worker)).collect();
+        let crawls: Vec<Worker> = (0..workers).map(|worker| fleet.start(worker)).collect();
         fleet.finish(crawls);
         fleet.check();
         let folder = fleet.workspace.folder.path();
@@ -112,18 +148,17 @@ fn workers_together_fetch_what_one_fetches() {
 #[test]
 fn a_killed_worker_is_replaced_and_comes_back() {
     let Some(fleet) = Fleet::new(3) else { return };
-    let mut crawls: Vec<Child> = (0..3).map(|worker| fleet.start(worker)).collect();
+    let mut crawls: Vec<Worker> = (0..3).map(|worker| fleet.start(worker)).collect();
     for (at, victim) in [(60, 1), (140, 0), (220, 2)] {
         if !fleet.wait_for(at, &mut crawls) {
             break;
         }
-        crawls[victim].kill().unwrap();
-        crawls[victim].wait().unwrap();
+        crawls[victim].kill();
         if victim != 1 {
             crawls[victim] = fleet.start(victim);
         }
     }
-    crawls.remove(1).wait().unwrap();
+    drop(crawls.remove(1));
     fleet.finish(crawls);
     fleet.check();
 }
@@ -131,20 +166,16 @@ fn a_killed_worker_is_replaced_and_comes_back() {
 #[test]
 fn a_worker_that_was_asleep_writes_nothing_and_joins_again() {
     let Some(fleet) = Fleet::new(2) else { return };
-    let mut crawls: Vec<Child> = (0..2).map(|worker| fleet.start(worker)).collect();
+    let mut crawls: Vec<Worker> = (0..2).map(|worker| fleet.start(worker)).collect();
     assert!(fleet.wait_for(60, &mut crawls), "the crawl was over too early");
-    let signal = |name: &str, crawl: &Child| {
-        let kill = std::process::Command::new("kill").args([name, &crawl.id().to_string()]).status();
-        assert!(kill.unwrap().success());
-    };
-    signal("-STOP", &crawls[1]);
+    crawls[1].signal("-STOP");
     let shards = || fleet.place.sql("select count(*) from shard where owner = 1");
     let began = Instant::now();
     while shards() != "0" {
         assert!(began.elapsed() < Duration::from_secs(60), "its shards were not taken over");
         sleep(Duration::from_millis(50));
     }
-    signal("-CONT", &crawls[1]);
+    crawls[1].signal("-CONT");
     fleet.finish(crawls);
     fleet.check();
 }
@@ -152,13 +183,13 @@ fn a_worker_that_was_asleep_writes_nothing_and_joins_again() {
 #[test]
 fn workers_wait_for_a_database_that_is_away() {
     let Some(fleet) = Fleet::new(2) else { return };
-    let mut crawls: Vec<Child> = (0..2).map(|worker| fleet.start(worker)).collect();
+    let mut crawls: Vec<Worker> = (0..2).map(|worker| fleet.start(worker)).collect();
     assert!(fleet.wait_for(60, &mut crawls), "the crawl was over too early");
     fleet.place.cut();
     sleep(Duration::from_secs(3));
-    assert!(crawls.iter_mut().all(|crawl| crawl.try_wait().unwrap().is_none()), "a worker gave up");
+    assert!(!crawls.iter_mut().any(Worker::is_over), "a worker gave up");
     fleet.place.restore();
-    let ended: Vec<_> = crawls.into_iter().map(|crawl| crawl.wait_with_output().unwrap()).collect();
+    let ended: Vec<_> = crawls.into_iter().map(Worker::output).collect();
     for output in &ended {
         check(output, 0, "waiting for the database");
         check(output, 0, "the crawl goes on");
@@ -187,7 +218,7 @@ fn commands_reach_all_workers() {
             "--workers",
             "2",
         ];
-        porthole(folder, &arguments).spawn().unwrap()
+        Worker(Some(porthole(folder, &arguments).spawn().unwrap()))
     };
     let mut crawls = vec![start("ws"), start("worker1")];
     assert!(fleet.wait_for(20, &mut crawls), "the crawls ended");
@@ -214,15 +245,12 @@ fn commands_reach_all_workers() {
         }
         paused = now;
     }
-    assert!(
-        crawls.iter_mut().all(|crawl| crawl.try_wait().unwrap().is_none()),
-        "a worker went on to the end"
-    );
+    assert!(!crawls.iter_mut().any(Worker::is_over), "a worker went on to the end");
     ask(&["resume"]);
     assert!(fleet.wait_for(paused + 5, &mut crawls));
     ask(&["stop"]);
     for crawl in crawls {
-        let output = crawl.wait_with_output().unwrap();
+        let output = crawl.output();
         assert_eq!(output.status.code(), Some(11), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(fleet.place.sql("select count(*) from command where answered is null"), "0");
