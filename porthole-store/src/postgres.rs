@@ -14,13 +14,13 @@ mod tls;
 mod values;
 
 pub(crate) use self::connection::{PgConnection, PgStatement, PgStream, shown};
-pub(crate) use self::full_text::{TsVectorIndex, has_text_index};
-pub(crate) use self::open::{
-    StoreLock, calculator, is_crawled, lock, reader, sync, workspace_writer, writer,
-};
 pub(crate) use self::fleet::{
     OwnShards, WorkerSession, enter, free, give_up, own_shards, prepare_writer, register, set_fence, take,
     workers,
+};
+pub(crate) use self::full_text::{TsVectorIndex, has_text_index};
+pub(crate) use self::open::{
+    StoreLock, calculator, is_crawled, lock, reader, sync, workspace_writer, writer,
 };
 pub(crate) use self::sandbox::{answer, answer_named};
 pub(crate) use self::schema::views;
