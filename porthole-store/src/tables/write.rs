@@ -13,7 +13,7 @@ use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
 /// Effects of a plan that is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
+pub(super) struct PlanEffects {
     pub(super) links: usize,
     /// Change of the number of duplicates.
     pub(super) copies: isize,
@@ -29,7 +29,7 @@ pub(super) fn write(
     batch: &Batch<'_>,
     memory: &FrontierState,
     before: &StoreCounts,
-) -> Result<Written> {
+) -> Result<PlanEffects> {
     let frontier = &memory.frontier;
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
@@ -59,7 +59,7 @@ pub(super) fn write(
             Some(counts::add(tx, before, &now)?)
         }
     };
-    Ok(Written { links, copies, all })
+    Ok(PlanEffects { links, copies, all })
 }
 
 /// Replaces the scores, and writes the changed neighbourhoods.
