@@ -93,10 +93,10 @@ fn settle(workers: &mut [TableStore], place: &PgPlace) {
 }
 
 /// How often URLs were fetched, and how often they are finished.
-type FetchedPages = BTreeMap<String, (u64, u64)>;
+type FetchedTimes = BTreeMap<String, (u64, u64)>;
 
 /// What the tables say of every URL, and of every link, without the order in which they came.
-fn tables(reader: &dyn StoreReader) -> (FetchedPages, Vec<(String, String)>) {
+fn tables(reader: &dyn StoreReader) -> (FetchedTimes, Vec<(String, String)>) {
     let tried = reader.tried(None, usize::MAX).unwrap();
     let mut pages = BTreeMap::new();
     for tried in &tried {
