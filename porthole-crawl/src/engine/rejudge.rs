@@ -135,8 +135,8 @@ impl Writer<'_> {
         let (mut judgments, mut urls) = (Vec::new(), Vec::new());
         let mut by_terms = Vec::new();
         let is_own = |tried: &&TriedUrl| {
-            let site = CanonicalUrl::parse(&tried.url).map(|url| url.site());
-            self.store.worker().is_none() || site.is_ok_and(|site| self.store.owns(site))
+            let owns = |url: CanonicalUrl| self.store.owns(url.site());
+            self.store.worker().is_none() || CanonicalUrl::parse(&tried.url).is_ok_and(owns)
         };
         let own: Vec<&TriedUrl> =
             tried.iter().filter(|tried| tried.judgment.is_some()).filter(is_own).collect();
