@@ -187,7 +187,7 @@ fn an_interrupted_rescoring_is_completed() {
             crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
             let mut observe = |seen: Seen<'_>| {
                 fetched.push(seen.url.path().to_owned());
-                if fetched.len() < 71 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if fetched.len() < 70 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
             let limits = Limits { fetches, workers, ..Limits::default() };
             let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();

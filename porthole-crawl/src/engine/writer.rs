@@ -489,11 +489,11 @@ impl Writer<'_> {
     /// Whether no other worker has anything left, asked not too often.
     fn is_over_for_all(&mut self) -> Result<bool, CrawlError> {
         const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
-        let now = self.clock.monotonic();
-        let is_time = self.run.asked_if_over.is_none_or(|at| now.saturating_sub(at) >= BETWEEN_QUESTIONS);
         if self.store.worker().is_none() {
             return Ok(true);
         }
+        let now = self.clock.monotonic();
+        let is_time = self.run.asked_if_over.is_none_or(|at| now.saturating_sub(at) >= BETWEEN_QUESTIONS);
         if is_time {
             self.run.asked_if_over = Some(now);
         }
