@@ -22,7 +22,7 @@ use crate::parameters::Parameters;
 use crate::{CrawlGoal, Discipline, Part, PriorityMerge, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
-const FORM: u32 = 41;
+const FORM: u32 = 42;
 
 /// The dense features of a link: name, initial weight, standard deviation of that weight, and the group by which
 /// experiments disable it. The weights were found on the development topics of the schools web.

@@ -78,11 +78,15 @@ impl<V, K: Copy + Eq + Hash> Queued<V, K> {
                 self.numbers.remove(&url);
             }
         }
-        // A third of the entries may be gaps.
-        if self.entries.len() > self.numbers.len() / 2 * 3 + 16 {
+        if self.entries.len() >= with_gaps(self.numbers.len()) {
             self.entries.retain(Option::is_some);
             let urls = self.entries.iter().flatten().map(|(url, _)| *url);
             self.numbers.extend(urls.zip(self.first..));
+        }
+        // Grown by a quarter and never beyond the bound: doubled, a large map would waste up to half of its memory.
+        if self.entries.len() == self.entries.capacity() {
+            let wanted = (self.entries.len() / 4 * 5 + 16).min(with_gaps(self.most));
+            self.entries.reserve_exact(wanted.saturating_sub(self.entries.len()).max(1));
         }
     }
 
@@ -93,6 +97,11 @@ impl<V, K: Copy + Eq + Hash> Queued<V, K> {
             self.entry(url, || value);
         }
     }
+}
+
+/// Maximum number of entries and gaps for a number of entries.
+const fn with_gaps(entries: usize) -> usize {
+    entries + entries / 8 + 16
 }
 
 /// Serialised as a list of keys and values, oldest first.
@@ -132,5 +141,20 @@ mod tests {
             queued.remove(UrlId(number));
         }
         assert!(queued.entries.len() < 40, "{}", queued.entries.len());
+    }
+
+    #[test]
+    fn a_full_map_has_no_more_memory_than_its_bound_needs() {
+        const MOST: usize = 10_000;
+        let mut queued = Queued::new(MOST);
+        for number in 0..5 * MOST as u64 {
+            queued.entry(UrlId(number), || number);
+            if number % 3 == 0 {
+                queued.remove(UrlId(number / 3 * 2));
+            }
+            assert!(queued.entries.len() <= with_gaps(queued.len()));
+        }
+        assert_eq!(queued.len(), queued.iter().count());
+        assert!(queued.entries.capacity() <= with_gaps(MOST), "{}", queued.entries.capacity());
     }
 }

@@ -17,13 +17,16 @@ use crate::reading::page_extractor;
 const MEMORY: &str = "strategy";
 
 /// Version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Minimum number of fetches between two saves.
 const BETWEEN_SAVES: u64 = 2_000;
 
 /// One more fetch between two saves per this many bytes, so that saving stays a small part of the work.
 const BYTES_PER_FETCH: u64 = 1_024;
+
+/// Level of zstd: a state of 30 MB is half as large in a tenth of a second.
+const COMPRESSION: i32 = 1;
 
 /// Number of past fetches read at a time.
 const READ_AT_ONCE: usize = 1_024;
@@ -60,7 +63,7 @@ impl Writer<'_> {
             && let Some((seq, whose, memory)) = decode(&bytes)?
             && whose == scorer.strategy.name()
         {
-            match scorer.strategy.restore(memory) {
+            match scorer.strategy.restore(&memory) {
                 Ok(()) => known = seq,
                 // Saved by another version: the strategy learns from the stored pages again.
                 Err(StateError::OtherForm) => {}
@@ -135,7 +138,8 @@ impl Writer<'_> {
         };
         let pause = BETWEEN_SAVES.max(memory.len() as u64 / BYTES_PER_FETCH);
         if self.memory.saved_at != self.next_seq {
-            let bytes = encode(self.next_seq, scorer.strategy.name(), memory);
+            let bytes = encode(self.next_seq, scorer.strategy.name(), &memory);
+            drop(memory);
             let name = own_name(&*self.store, MEMORY);
             self.store.set_model(&name, &StoredModel { bytes, made: self.clock.now() })?;
         }
@@ -162,23 +166,43 @@ pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u
     else {
         return Ok(None);
     };
-    Ok(decode(&bytes)?.map(|(_, whose, memory)| (whose.to_owned(), memory.to_vec())))
+    Ok(decode(&bytes)?.map(|(_, whose, memory)| (whose, memory)))
 }
 
-fn encode(next_seq: u64, name: &str, mut memory: Vec<u8>) -> Vec<u8> {
-    // In place, because it may be large.
-    memory.splice(..0, state::save(VERSION, (next_seq, name)));
-    memory
+/// Encodes a state with the sequence number of the next fetch and the strategy's name. Compressed, because the database
+/// holds several copies of what it writes.
+fn encode(next_seq: u64, name: &str, memory: &[u8]) -> Vec<u8> {
+    let mut bytes = state::save(VERSION, (next_seq, name));
+    let packed = zstd::bulk::compress(memory, COMPRESSION).expect("memory takes any number of bytes");
+    bytes.extend(packed);
+    bytes
 }
 
 /// Sequence number of the next fetch, name of the strategy, and its state.
-type Opened<'b> = (u64, &'b str, &'b [u8]);
+type Opened = (u64, String, Vec<u8>);
 
 /// Returns `None` if another version of the program saved it.
-fn decode(bytes: &[u8]) -> Result<Option<Opened<'_>>, StateError> {
-    match state::restore_start(VERSION, bytes) {
-        Ok(((seq, whose), memory)) => Ok(Some((seq, whose, memory))),
-        Err(StateError::OtherForm) => Ok(None),
-        Err(damaged) => Err(damaged),
+fn decode(bytes: &[u8]) -> Result<Option<Opened>, StateError> {
+    let ((seq, whose), packed) = match state::restore_start(VERSION, bytes) {
+        Err(StateError::OtherForm) => return Ok(None),
+        opened => opened?,
+    };
+    let memory = zstd::decode_all(packed).map_err(|_| StateError::Damaged)?;
+    Ok(Some((seq, whose, memory)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_survives_and_a_damaged_one_is_an_error() {
+        let memory = [b"owls ".repeat(1000), (0..=255).collect()].concat();
+        let bytes = encode(7, "porthole", &memory);
+        assert!(bytes.len() < memory.len() / 2);
+        assert_eq!(decode(&bytes), Ok(Some((7, "porthole".to_owned(), memory))));
+        assert_eq!(decode(&bytes[..bytes.len() - 1]), Err(StateError::Damaged));
+        assert_eq!(decode(&state::save(VERSION - 1, 7)), Ok(None), "another version");
+        assert_eq!(decode(&encode(7, "opic", b"")), Ok(Some((7, "opic".to_owned(), Vec::new()))));
     }
 }

@@ -37,7 +37,7 @@ fn widen(narrow: f32) -> f64 {
     let exact = f64::from(narrow);
     if narrow.abs() <= 1.0 {
         // This runs for every raised URL. With so few decimals, all numbers that narrow to this value round to it.
-        for unit in [1e7, 1e8, 1e9, 1e10] {
+        for unit in [1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15] {
             let wide = (exact * unit).round() / unit;
             if is_narrow(wide, narrow) {
                 return wide;

@@ -199,7 +199,7 @@ fn numeric(raw: &[u8]) -> Option<SqlValue> {
     text.push('.');
     // The group of the first four decimals stands behind those of the whole part.
     for place in 0..(scale + 3) / 4 {
-        text += &format!("{:04}", group(weight + 1 + place));
+        text += &format!("{:04}", group(weight.saturating_add(1).saturating_add(place)));
     }
     text.parse().ok().map(SqlValue::Real)
 }
@@ -251,5 +251,8 @@ mod tests {
         assert_eq!(number(&[1, -1, 0, 4, 625]), SqlValue::Real(0.0625));
         assert_eq!(number(&[1, -2, 0, 8, 625]), SqlValue::Real(0.000_006_25));
         assert_eq!(number(&[0, 0, 0, 3]), SqlValue::Real(0.0));
+        // 10 to the power of 131,068, and a half.
+        let largest = [[2, i16::MAX, 0, 1].as_slice(), &[1]].concat();
+        assert_eq!(number(&largest), SqlValue::Real(f64::INFINITY));
     }
 }

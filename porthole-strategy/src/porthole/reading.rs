@@ -6,7 +6,6 @@ use foldhash::fast::FixedState;
 use porthole_page::{Link, Page, TermSplitter};
 use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::evidence::{Evidence, LinkObservation, ListId, Opinion, RelevanceRecord, WaitingLink, bucket_of};
 use super::learner::{BUCKETS, log_odds};
@@ -73,7 +72,8 @@ impl LinkReader {
             {
                 self.outcomes.push((place, outcome));
                 if is_new {
-                    evidence.record_child(self.list_of(source, link), outcome);
+                    let path = path_hash(source.page, link);
+                    evidence.record_child(self.list_of(source, link, path), outcome);
                 }
             }
             last = Some(url);
@@ -90,12 +90,13 @@ impl LinkReader {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
-        let (place, list) = (place_of(source.page, link), self.list_of(source, link));
+        let path = path_hash(source.page, link);
+        let (place, list) = (place_of(source.page, link, path), self.list_of(source, link, path));
         if waiting.is_some_and(WaitingLink::is_classified) {
             return LinkObservation { beside: self.beside(), place, list, ..LinkObservation::default() };
         }
         self.gather(source, link);
-        let own = self.hash(source, link);
+        let own = self.hash(link, path);
         let words = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.own));
         let around = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.around));
         LinkObservation {
@@ -152,15 +153,14 @@ impl LinkReader {
     }
 
     /// The list of a link: those below the same header of the page, in the same elements.
-    fn list_of(&self, source: &SourcePage<'_>, link: &Link) -> ListId {
+    fn list_of(&self, source: &SourcePage<'_>, link: &Link, path: u64) -> ListId {
         let section = self.headers.partition_point(|leaf| *leaf < link.first_leaf);
-        let list = (source.url.id(), section, source.page.tag_path(link));
-        ListId(FixedState::default().hash_one(list) as u32)
+        ListId(FixedState::default().hash_one((source.url.id(), section, path)) as u32)
     }
 
     /// Computes the buckets of the link's own words and returns their number; the buckets of its place in the layout
     /// and of its host come after them.
-    fn hash(&mut self, source: &SourcePage<'_>, link: &Link) -> u8 {
+    fn hash(&mut self, link: &Link, path: u64) -> u8 {
         self.hashed.clear();
         for term in &self.own {
             let bucket = bucket_of(*term);
@@ -169,26 +169,27 @@ impl LinkReader {
             }
         }
         let own = self.hashed.len() as u8;
-        let mut layout = 0xcbf2_9ce4_8422_2325_u64;
-        for name in source.page.tag_path(link).names() {
-            layout = (layout ^ xxh3_64(name.as_bytes())).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-        self.hashed.extend([layout, link.target.site().0].map(|hash| (hash >> 40) as u32 % BUCKETS as u32));
+        self.hashed.extend([path, link.target.site().0].map(|hash| (hash >> 40) as u32 % BUCKETS as u32));
         own
     }
 }
 
+/// Hash of the elements around a link.
+fn path_hash(page: &Page, link: &Link) -> u64 {
+    FixedState::default().hash_one(page.tag_path(link))
+}
+
 /// Whether a leaf with words is the header of a section, a table or an entry.
 fn is_header(page: &Page, leaf: u32) -> bool {
-    const HEADERS: [&str; 9] = ["h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption"];
-    page.leaf(leaf as usize).is_some_and(|leaf| HEADERS.contains(&leaf.tag))
+    let tag = page.leaf(leaf as usize).map_or("", |leaf| leaf.tag);
+    matches!(tag, "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "dt" | "th" | "caption")
         && !page.leaf_terms(leaf as usize).is_empty()
 }
 
 /// The bucket of a link's place in the layout: the elements around it, and the one that its text starts in.
-fn place_of(page: &Page, link: &Link) -> u32 {
+fn place_of(page: &Page, link: &Link, path: u64) -> u32 {
     let inner = page.leaf(link.first_leaf as usize).map(|leaf| leaf.tag);
-    FixedState::default().hash_one((page.tag_path(link), inner)) as u32 % BUCKETS as u32
+    FixedState::default().hash_one((path, inner)) as u32 % BUCKETS as u32
 }
 
 /// A critic for short texts with a cache: most links have the same words on every page that has them, and in a list the
@@ -231,7 +232,7 @@ mod tests {
         let places = |html: &str| -> Vec<u32> {
             let url = CanonicalUrl::parse("http://a.test/").unwrap();
             let page = Extractor::default().extract(&url, &Headers::new(), html.as_bytes());
-            page.links.iter().map(|link| place_of(&page, link)).collect()
+            page.links.iter().map(|link| place_of(&page, link, path_hash(&page, link))).collect()
         };
         let list = places("<ul><li><a href=/1>a</a><li>b <a href=/2>c</a></ul><p><a href=/3>d</a></p>");
         assert_eq!(list[0], list[1]);
@@ -251,13 +252,14 @@ mod tests {
         let source = SourcePage { url: &url, page: &page, judgment, on_topic: false, depth: 0 };
         let mut reader = LinkReader::new(None);
         reader.start(&source, &mut Evidence::new(9), true);
-        let lists: Vec<ListId> = page.links.iter().map(|link| reader.list_of(&source, link)).collect();
+        let list_of = |source: &SourcePage<'_>, link| reader.list_of(source, link, path_hash(&page, link));
+        let lists: Vec<ListId> = page.links.iter().map(|link| list_of(&source, link)).collect();
         assert_eq!(lists[0], lists[1]);
         assert!(lists[2] != lists[0] && lists[3] != lists[0] && lists[3] != lists[2]);
         // The same list on another page is another one.
         let other = CanonicalUrl::parse("http://a.test/other").unwrap();
         let source = SourcePage { url: &other, ..source };
-        assert_ne!(reader.list_of(&source, &page.links[0]), lists[0]);
+        assert_ne!(list_of(&source, &page.links[0]), lists[0]);
     }
 
     #[test]
