@@ -131,7 +131,7 @@ pub(crate) struct ExportTables {
 pub(crate) struct ExportGraph {
     #[command(flatten)]
     pub(crate) selection: PageSelection,
-    /// Write lines of source, target and anchor text, separated by tabs
+    /// Write lines of source, target and anchor text, separated by tabs; also with `-o FILE.tsv`
     #[arg(long)]
     pub(crate) edges: bool,
     #[command(flatten)]
@@ -141,7 +141,7 @@ pub(crate) struct ExportGraph {
 /// An export of what was not fetched
 #[derive(Debug, Args)]
 pub(crate) struct ExportSkippedUrls {
-    /// Write CSV instead of JSON lines
+    /// Write CSV instead of JSON lines; also with `-o FILE.csv`
     #[arg(long)]
     pub(crate) csv: bool,
     /// Stop after N URLs [default: all]

@@ -103,6 +103,12 @@ fn text_output(to: &ExportTo) -> ExportOutput {
     }
 }
 
+/// Whether the output is a file with this ending, which then says the format.
+fn is_named(to: &ExportTo, ending: &str) -> bool {
+    let extension = to.output.as_ref().and_then(|path| path.extension());
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
+}
+
 /// One file if the name has this ending, otherwise a folder of files of this size.
 fn file_or_folder(
     path: &Path,
@@ -211,7 +217,7 @@ impl ExportJob<'_> {
             return Err(misuse("a graph has no first pages: select them by topic, relevance, site or time"));
         }
         let source = self.source(&arguments.selection)?;
-        let (format, name) = match arguments.edges {
+        let (format, name) = match arguments.edges || is_named(&arguments.to, "tsv") {
             true => (GraphFormat::Edges, "edges"),
             false => (GraphFormat::GraphMl, "graphml"),
         };
@@ -235,7 +241,7 @@ impl ExportJob<'_> {
     fn skipped(&self, arguments: &ExportSkippedUrls) -> anyhow::Result<()> {
         let source = ExportSkipped::new(self.reader, &self.workspace.identity());
         let writer: &mut dyn RowWriter<SkippedUrl> =
-            if arguments.csv { &mut CsvSkipped } else { &mut JsonSkipped };
+            if arguments.csv || is_named(&arguments.to, "csv") { &mut CsvSkipped } else { &mut JsonSkipped };
         self.write(&source, writer, text_output(&arguments.to), arguments.limit, &arguments.to)
     }
 

@@ -181,6 +181,12 @@ fn links_skipped_urls_and_topics_go_out() {
     let sql = "select count(*) as n from crawl where state > 2";
     let expected = crawl.json(&["query", sql, "--json"])[0]["n"].as_u64();
     assert_eq!(Some(skipped.lines().count() as u64), expected);
+    // The name of a file says its format.
+    crawl.on_crawl(&["export", "graph", "-o", "links.tsv"]);
+    assert_eq!(fs::read_to_string(crawl.path("links.tsv")).unwrap(), edges);
+    crawl.on_crawl(&["export", "skipped", "-o", "skipped.CSV"]);
+    let csv = fs::read_to_string(crawl.path("skipped.CSV")).unwrap();
+    assert!(csv.starts_with("url,reason,") && csv.lines().count() > skipped.lines().count(), "{csv}");
 
     let summary = crawl.json(&["export", "taxonomy", "-o", "shared.taxonomy", "--json"]);
     let tree = |workspace: &str| -> Vec<(Value, Value)> {
