@@ -2,6 +2,7 @@
 """Porthole's whole crawl beside the crate `spider` and beside Scrapy, on the same pages over HTTP on this machine.
 
     scripts/bench-crawl.py [--pages 10000] [--rounds 5] [--only porthole,spider] [--json]
+    scripts/bench-crawl.py --archives [--strategy porthole]
 
 The pages are those of the synthetic web, put on one host whose links all lead to pages of that host, and served by nginx from
 memory. Porthole judges, archives and stores every page; the others fetch it, look for links and throw it away. Rounds are
@@ -9,6 +10,9 @@ interleaved. CPU seconds are user and system time of the crawler's process alone
 
 `spider` and `scrapy` are these as they come, `spider_bare` and `scrapy_bare` with every part off that can be. Needs nginx, a
 release build of porthole, cargo (`spider` is built into target/peers) and PyPI (Scrapy goes into a virtual environment there).
+
+With `--archives` the same pages are crawled by Porthole alone: without an archive, with one compressed by gzip (the default), and
+with one compressed by zstd; `index` is what `porthole search` takes to fill the full-text index of such a crawl afterwards.
 """
 
 import argparse
@@ -32,6 +36,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "target/peers"
 # The peers as they come, and with every part of them off that can be.
 CRAWLERS = ["porthole", "spider", "spider_bare", "scrapy", "scrapy_bare"]
+# What is archived: options of `porthole crawl`, and settings below `[archive]`.
+ARCHIVES = {
+    "no_archive": (["--archive", "none"], ""),
+    "gzip": ([], ""),
+    "zstd": ([], 'compression = "zstd"\n'),
+}
 NGINX = """
 worker_processes 1;
 daemon off;
@@ -55,8 +65,8 @@ http {{
 
 def main():
     options = parse_options()
-    crawlers = options.only.split(",")
-    if unknown := set(crawlers) - set(CRAWLERS):
+    crawlers = list(ARCHIVES) if options.archives else options.only.split(",")
+    if unknown := set(crawlers) - set(CRAWLERS) - set(ARCHIVES):
         sys.exit(f"error: --only {unknown.pop()}: there is {', '.join(CRAWLERS)}")
     for needed, what in [("nginx", "install nginx-light"), (options.porthole, "cargo build --release -p porthole")]:
         if not shutil.which(needed):
@@ -81,6 +91,7 @@ def parse_options():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=64, help="fetches under way at once")
     parser.add_argument("--only", default=",".join(CRAWLERS), help="crawlers, with commas between them")
+    parser.add_argument("--archives", action="store_true", help="compare ways to archive pages instead of crawlers")
     parser.add_argument("--strategy", default="soft", help="of porthole; the peers have none (default: %(default)s)")
     parser.add_argument("--crawl-option", action="append", default=[], help="for porthole crawl, as in =--no-archive")
     parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what Porthole stores")
@@ -128,7 +139,7 @@ class Bench:
         runs = collections.defaultdict(list)
         for number in range(self.options.rounds):
             for name in crawlers:
-                run = getattr(self, name)()
+                run = self.porthole(name) if name in ARCHIVES else getattr(self, name)()
                 expected = min(self.figures["pages"], self.options.scrapy_pages if "scrapy" in name else 1 << 60)
                 if run["pages"] < 0.99 * expected:
                     sys.exit(f"error: {name} fetched {run['pages']} of {expected} pages; nothing can be compared")
@@ -136,14 +147,23 @@ class Bench:
                 say(f"round {number + 1} {name:11}" + in_words(run))
         return runs
 
-    def porthole(self):
+    def porthole(self, archive="gzip"):
+        """A crawl, and what the full-text index of its pages takes if archives are compared."""
+        arguments, settings = ARCHIVES[archive]
         workspace = pathlib.Path(tempfile.mkdtemp(prefix="bench-crawl-", dir=self.options.workspaces))
         try:
             shutil.copytree(self.trained, workspace, dirs_exist_ok=True)
             options = ["--polite", "off", "--workers", self.options.workers, "--pages", self.figures["pages"]]
             options += ["--start", self.start, "--patience", "0", "--json", "--strategy", self.options.strategy]
-            options += self.options.crawl_option
-            return measure([self.options.porthole, "-C", workspace, "crawl", *options])
+            options += self.options.crawl_option + arguments
+            file = workspace / "porthole.toml"
+            file.write_text(file.read_text().replace("[archive]\n", f"[archive]\n{settings}", 1))
+            run = measure([self.options.porthole, "-C", workspace, "crawl", *options])
+            run["bytes_per_page"] = sum(path.stat().st_size for path in workspace.glob("pages/*")) / run["pages"]
+            if self.options.archives and archive == "gzip":
+                index = measure([self.options.porthole, "-C", workspace, "search", "--json", "anything"], run["pages"])
+                run["index_ms_per_page"] = 1e3 / index["pages_per_cpu_second"]
+            return run
         finally:
             shutil.rmtree(workspace)
 
@@ -188,8 +208,8 @@ def make_pages(porthole, wanted, folder):
     return {"pages": wanted, "mean_bytes": size / wanted, "mean_links": links / wanted}
 
 
-def measure(command):
-    """What a crawler says, and what its process took."""
+def measure(command, pages=None):
+    """What a crawler says, and what its process took. Given the number of pages, what it says is not read."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         child = subprocess.Popen([str(part) for part in command], stdout=output, stderr=errors)
@@ -200,7 +220,7 @@ def measure(command):
         errors.seek(0)
         if child.returncode:
             sys.exit(f"error: {command[0]} ended with {child.returncode}: {errors.read().decode()[-2000:]}")
-        pages = json.loads(output.read())["pages"]
+        pages = pages or json.loads(output.read())["pages"]
     cpu = usage.ru_utime + usage.ru_stime
     return {
         "pages": pages,
@@ -226,6 +246,8 @@ def report(options, bench, runs):
         for peer in CRAWLERS[1:]
         if peer in runs and "porthole" in runs
     }
+    if options.archives:
+        return report_archives(options, medians, runs)
     if options.json:
         figures = {"web": bench.figures, "workers": options.workers, "median": medians, "porthole_to": ratios}
         print(json.dumps(figures | {"runs": runs}, indent=1))
@@ -235,6 +257,25 @@ def report(options, bench, runs):
         print(f"  {name:11}" + in_words(median))
     for peer, ratio in ratios.items():
         print(f"pages a CPU second, porthole to {peer}: {ratio:.2f}")
+
+
+def report_archives(options, medians, runs):
+    """Pages a second of the processor and of the clock, compared with the crawl without an archive of the same round."""
+
+    def fewer(name, what):
+        shares = sorted(1 - run[what] / bare[what] for run, bare in zip(runs[name], runs["no_archive"]))
+        return f"{statistics.median(shares):6.1%} ({shares[0]:.1%} to {shares[-1]:.1%})"
+
+    if options.json:
+        return print(json.dumps({"median": medians, "runs": runs}, indent=1))
+    print(f"{options.rounds} rounds, {options.workers} fetches at once, strategy {options.strategy}; median and range:")
+    for name, median in medians.items():
+        print(f"  {name:11}{1e6 / median['pages_per_cpu_second']:7.0f} us of the processor a page,"
+              f" {median['pages_per_second']:6.0f} pages a second, {median['bytes_per_page']:7.0f} bytes in the archive")
+        if name != "no_archive":
+            print(f"             fewer pages a second of the processor: {fewer(name, 'pages_per_cpu_second')},"
+                  f" of the clock: {fewer(name, 'pages_per_second')}")
+    print(f"  index      {1e3 * medians['gzip']['index_ms_per_page']:7.0f} us of the processor a page, after the crawl")
 
 
 def in_words(run):

@@ -7,8 +7,8 @@ Schools (a recorded web) is served on this machine and crawled over HTTP. The wo
 one as WACZ are checked by warcio and wacz, replayed in pywb, and compared with the pages that were served; so is a crawl that was
 killed (SIGKILL) and resumed, and one that is compressed by zstd, killed and resumed. The exported WARC is crawled again, which
 must give the same judgments. Parquet is read by pyarrow and DuckDB, GraphML by networkx. Then a synthetic web of --rows pages is
-crawled, and every export of it must have as many rows, also if it was killed and resumed. What an archive costs is printed, too:
-compressed by zstd, at most 15% fewer pages a second of the processor are wanted.
+crawled, and every export of it must have as many rows, also if it was killed and resumed. What an archive costs is measured by
+scripts/bench-crawl.py.
 
 Needs a release build of porthole. The other programs are installed from PyPI into target/archive-tools.
 """
@@ -60,7 +60,6 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
     parser.add_argument("--pages", type=int, default=1_200, help="pages of schools to crawl; 0: none")
-    parser.add_argument("--costs", action=argparse.BooleanOptionalAction, default=True, help="measure what archives cost")
     parser.add_argument("--rows", type=int, default=50_000, help="pages of the synthetic web; 0: none")
     parser.add_argument("--synthetic", type=pathlib.Path, help="a workspace that has crawled the synthetic web already")
     parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawls store")
@@ -139,7 +138,11 @@ class RecordedServer:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_):
+                """Connections of a crawl that is killed are reset."""
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self
@@ -160,8 +163,6 @@ def check_schools(options, folder):
             check_archive(options, workspace, web, name)
             check_round_trip(options, workspace, trained, folder / f"{workspace.name}-again", name)
         check_tables(options, folder / "crawl")
-        if options.costs:
-            measure_costs(options, trained, folder, web)
 
 
 def over_http(web):
@@ -329,38 +330,6 @@ PARQUET_TYPES = {
 }
 
 
-# Costs
-
-
-WAYS = [("no archive", ["--archive", "none"], ""), ("gzip without requests", [], "[archive]\nrequests = false\n"),
-        ("gzip", [], ""), ("zstd", [], '[archive]\ncompression = "zstd"\n')]
-ROUNDS = 5
-
-
-def measure_costs(options, trained, folder, web):
-    """Processor time and bytes a page with and without an archive, interleaved; the smallest of some rounds."""
-    best, sizes = {}, {}
-    for _ in range(ROUNDS):
-        for name, arguments, settings in WAYS:
-            workspace = folder / "cost"
-            shutil.copytree(trained, workspace)
-            (workspace / "porthole.toml").write_text(over_http(web) + settings)
-            before = cpu()
-            porthole(options, "-C", workspace, *CRAWL, "--pages", options.pages, *arguments)
-            best[name] = min(best.get(name, 1e9), cpu() - before)
-            sizes[name] = size(workspace / "pages") if (workspace / "pages").exists() else 0
-            if name == "gzip":
-                before = cpu()
-                porthole(options, "-C", workspace, "search", "--json", "anything")
-                best["search index"] = min(best.get("search index", 1e9), cpu() - before)
-            shutil.rmtree(workspace)
-    for name, seconds in best.items():
-        stored = f"{sizes[name] / options.pages:,.0f} bytes in the archive" if name in sizes else "after the crawl"
-        fewer = f", {1 - best['no archive'] / seconds:.1%} fewer pages a second of the processor" if name in sizes else ""
-        print(f"      {name}: {seconds / options.pages * 1e3:.3f} ms of the processor a page{fewer}, {stored}")
-    print("      wanted: zstd at most 15% fewer pages")
-
-
 # Exports of many rows
 
 
@@ -454,7 +423,8 @@ def count_wacz(path):
 def count_parquet(path):
     import pyarrow.parquet
 
-    return sum(pyarrow.parquet.ParquetFile(file).metadata.num_rows for file in path.glob("*.parquet"))
+    files = path.glob("*.parquet") if path.is_dir() else [path]
+    return sum(pyarrow.parquet.ParquetFile(file).metadata.num_rows for file in files)
 
 
 def count_nodes(path):
@@ -467,6 +437,7 @@ EXPORTS = [
     (".csv", ["csv"], count_csv),
     (".cdxj", ["cdxj", "--min-relevance", "0"], count_lines),  # without redirects
     (".parquet", ["parquet"], count_parquet),
+    ("-parquet", ["parquet", "--size", "1MB"], count_parquet),  # a folder
     (".warc.gz", ["warc"], count_pages),
     (".wacz", ["wacz"], count_wacz),
     (".graphml", ["graph"], count_nodes),
