@@ -61,6 +61,7 @@ def parse_options():
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
     parser.add_argument("--pages", type=int, default=1_200, help="pages of schools to crawl; 0: none")
     parser.add_argument("--rows", type=int, default=50_000, help="pages of the synthetic web; 0: none")
+    parser.add_argument("--only", help="of the exports of many rows those of this format")
     parser.add_argument("--synthetic", type=pathlib.Path, help="a workspace that has crawled the synthetic web already")
     parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawls store")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
@@ -338,6 +339,8 @@ def check_rows(options, folder):
     wanted = rows(workspace, "select count(*) from crawl where state = 1")[0][0]
     tell("synthetic web", wanted >= options.rows, f"{wanted:,} pages")
     for name, arguments, count in EXPORTS:
+        if options.only not in (None, arguments[0]):
+            continue
         whole, cut = folder / f"whole{name}", folder / f"cut{name}"
         export = ["-C", workspace, "export", *arguments, "-o"]
         before = cpu()
