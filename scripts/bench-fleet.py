@@ -2,10 +2,15 @@
 """One crawl by one, two and four worker processes on one PostgreSQL, against one process on SQLite.
 
     scripts/bench-fleet.py [--porthole PATH] [--web FILE.warc.gz] [--labels FILE.tsv] [--topic /Science/Biology/Birds] [--workers 1,2,4]
+                           [--rounds 1] [--order all|own] [--learning all|own] [--finished 0]
 
 Every crawl replays the same recorded web to its end. Shown are: the URLs that were fetched and those that only one of the two
 crawls fetched (that with the workers, or that on SQLite), those that were fetched twice, the mean relevance of the first 200 pages,
 and pages a second. Exits with 1 if the sets differ or a URL was fetched twice. The critic learns from a few labelled pages of each topic.
+`--order` and `--learning` are the settings of `[fleet]`.
+
+With `--finished N` every crawl on PostgreSQL is also made in a database with N other finished URLs, which shows whether the queue is as fast as at the
+start. They are written by SQL, since a crawl of so many pages takes hours.
 Needs Debian's PostgreSQL.
 """
 
@@ -34,6 +39,10 @@ def main():
     parser.add_argument("--labels", default=str(CORPORA / "schools.labels.tsv"))
     parser.add_argument("--topic", default="/Science/Biology/Birds")
     parser.add_argument("--workers", default="1,2,4")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--order", default="all", choices=["all", "own"])
+    parser.add_argument("--learning", default="all", choices=["all", "own"])
+    parser.add_argument("--finished", type=int, default=0, metavar="N")
     options = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-fleet-"))
     folder.chmod(0o755)
@@ -43,10 +52,13 @@ def main():
         alone = bench.on_sqlite()
         show("SQLite", alone, alone)
         is_same = True
-        for workers in map(int, options.workers.split(",")):
-            found = bench.with_workers(workers)
-            show(f"{workers} workers" if workers > 1 else "1 worker", found, alone)
-            is_same &= set(found.urls) == set(alone.urls) and len(set(found.urls)) == len(found.urls)
+        for number in range(options.rounds):
+            for workers in map(int, options.workers.split(",")):
+                for finished in {0, options.finished}:
+                    found = bench.with_workers(workers, f"{number}x{finished}", finished)
+                    name = f"{workers} workers" if workers > 1 else "1 worker"
+                    show(f"{name}, {finished} finished" if finished else name, found, alone)
+                    is_same &= set(found.urls) == set(alone.urls) and len(set(found.urls)) == len(found.urls)
     finally:
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,8 +129,8 @@ class Bench:
         with sqlite3.connect(workspace / "porthole.db") as database:
             return self.crawled(database.execute(self.SQL).fetchall(), seconds)
 
-    def with_workers(self, workers):
-        name = f"fleet{workers}"
+    def with_workers(self, workers, suffix, finished):
+        name = f"fleet{workers}x{suffix}"
         self.cluster.ask(f"create database {name} owner porthole", "postgres", "admin")
         url = self.cluster.url.rsplit("/", 1)[0] + f"/{name}"
         folders = [self.folder / f"{name}-{worker}" for worker in range(workers)]
@@ -126,9 +138,39 @@ class Bench:
         self.train(folders[0])
         for folder in folders[1:]:
             self.porthole("init", folder, "--db", url, "--join")
+        for folder in folders:
+            settings = folder / "porthole.toml"
+            text = settings.read_text() if settings.exists() else ""
+            fleet = f'[fleet]\norder = "{self.options.order}"\nlearning = "{self.options.learning}"\n'
+            settings.write_text(text.replace("[fleet]", fleet, 1) if "[fleet]" in text else text + fleet)
+        if finished:
+            self.fill(name, finished)
         seconds = self.crawl(folders)
         sql = f"select json_agg(json_build_array(url, state, relevance)) from ({self.SQL}) as fetched"
-        return self.crawled(json.loads(self.cluster.ask(sql, name)), seconds)
+        rows = json.loads(self.cluster.ask(sql, name))
+        # Until the first fetch, the workers read the tables.
+        if finished:
+            times = "select (max(lastvisited) - min(lastvisited)) / 1e3 from crawl where url not like '%.filled.test/%'"
+            seconds = float(self.cluster.ask(times, name))
+            rows = [row for row in rows if ".filled.test/" not in row[0]]
+        return self.crawled(rows, seconds)
+
+    def fill(self, name, urls):
+        """Adds finished URLs of 10,000 sites."""
+        sid = "hashint8extended(site, 7)"
+        for sql in (
+            f"insert into site(rowid, sid, host, serverload) select site, {sid}, 'site' || site || '.filled.test', 0"
+            " from generate_series(1, 10000) as site",
+            "insert into crawl(rowid, oid, url, sid, relevance, priority, numtries, lastvisited, kcid, state, seq, status, title, bytes)"
+            f" select n, hashint8extended(n, 1), 'http://site' || site || '.filled.test/' || n, {sid}, 0.5, 0.5, 1, 1, 0, 1, n - 1,"
+            f" 200, 'filled', 1000 from generate_series(1, {urls}) as n, lateral (select n % 10000 + 1 as site) as which",
+            f'insert into "fetch"(seq, row) select n - 1, n from generate_series(1, {urls}) as n',
+            f"insert into setting values ('crawl.next_seq', '{urls}') on conflict (name) do update set value = excluded.value",
+            "delete from counts",
+            f"insert into counts values ({urls}, 0, {urls}, 0, 0, 0, 0, 0, 0, 10000, 0, 0)",
+            "vacuum analyze",
+        ):
+            self.cluster.ask(sql, name, "admin")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ mod main_content;
 mod main_text;
 mod not_found;
 mod outline;
+mod packed;
 mod page;
 mod pdf;
 mod prescan;

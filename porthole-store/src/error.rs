@@ -161,6 +161,14 @@ pub enum Error {
         /// The message of the server or of the system.
         reason: String,
     },
+    /// The server of the database is being started or stopped.
+    #[error("cannot open {database}: {reason}")]
+    NotReady {
+        /// The database, without a password.
+        database: String,
+        /// The message of the server.
+        reason: String,
+    },
     /// Another worker has taken over what this one crawled.
     #[error("this worker was not heard of for too long: its sites belong to other workers now")]
     Fenced,
@@ -191,7 +199,15 @@ impl Error {
     /// ended, or others have taken over what it crawled.
     pub fn is_connection_lost(&self) -> bool {
         match self {
-            Error::Fenced | Error::SessionLost | Error::Connect { .. } => true,
+            Error::Connect { .. } => true,
+            _ => self.is_restarting(),
+        }
+    }
+
+    /// Whether the server of the database was reached, but is being started or stopped, or has ended the connection.
+    pub fn is_restarting(&self) -> bool {
+        match self {
+            Error::Fenced | Error::SessionLost | Error::NotReady { .. } => true,
             Error::Database(source) => {
                 source.downcast_ref().is_some_and(crate::postgres::PgError::is_connection_lost)
             }

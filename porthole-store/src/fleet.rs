@@ -18,13 +18,25 @@ pub struct FleetSettings {
     pub takeover: Duration,
     /// How long shards rest that one worker gives up, before another one takes them.
     pub rest: Duration,
+    /// Whether a URL waits while others have enough better ones.
+    pub keeps_order: bool,
+    /// Whether the pages of others are shown to this worker's strategy, and its pages to theirs.
+    pub shows_pages: bool,
 }
 
 impl FleetSettings {
     /// Settings with the usual times of a web without politeness.
     pub fn of(worker: u32, name: &str) -> FleetSettings {
         let session = Duration::from_secs(10);
-        FleetSettings { worker, name: name.to_owned(), session, takeover: session / 2, rest: Duration::ZERO }
+        FleetSettings {
+            worker,
+            name: name.to_owned(),
+            session,
+            takeover: session / 2,
+            rest: Duration::ZERO,
+            keeps_order: true,
+            shows_pages: true,
+        }
     }
 
     /// How long a request may be started after the session was last heard of.

@@ -424,6 +424,11 @@ impl Frontier {
         self.queues.take_improved()
     }
 
+    /// Whether the queue is ordered by descending priority, among URLs with as many tries.
+    pub(crate) fn is_by_priority(&self) -> bool {
+        self.columns.is_by_priority()
+    }
+
     /// See [`Queues::greatest_priorities`].
     pub(crate) fn greatest_priorities(&self, n: usize, per_site: usize) -> Vec<f32> {
         self.queues.greatest_priorities(n, per_site, &self.columns)

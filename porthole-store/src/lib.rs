@@ -44,7 +44,7 @@ pub use search::{
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint, FetchedUrl, GraphEdge,
-    GraphNode, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
+    GraphNode, Learn, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
     SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
 };
 pub use tables::{

@@ -16,7 +16,7 @@ mod values;
 pub(crate) use self::connection::{PgConnection, PgStatement, PgStream, shown};
 pub(crate) use self::fleet::{
     OwnShards, WorkerSession, enter, free, give_up, own_shards, prepare_writer, register, set_fence, take,
-    workers,
+    told, workers,
 };
 pub(crate) use self::full_text::{TsVectorIndex, has_text_index};
 pub(crate) use self::open::{

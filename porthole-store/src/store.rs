@@ -168,10 +168,38 @@ pub trait Store: WorkspaceWriter {
     /// Takes part in the work of all: reads links that others have found, takes and gives up sites as workers come and go.
     /// To be called about ten times a second. `busy` are the sites of which something is in flight or held. Returns those
     /// among them that another worker is to have: no more of their URLs are taken, and they are given up when they are not
-    /// busy any more.
-    fn share(&mut self, busy: &[SiteId]) -> Result<Vec<SiteId>> {
-        let _ = busy;
+    /// busy any more. `learn` is called with what others have shown ([`Batch::shown`]), in their order, and returns the
+    /// priorities that URLs have then.
+    fn share(&mut self, busy: &[SiteId], learn: &mut Learn<'_>) -> Result<Vec<SiteId>> {
+        let _ = (busy, learn);
         Ok(Vec::new())
+    }
+
+    /// Whether other workers have told something since the last [`share`](Store::share). Costs nothing.
+    fn has_news(&self) -> bool {
+        false
+    }
+
+    /// Whether pages should be shown to the strategies of other workers.
+    fn shows_pages(&self) -> bool {
+        false
+    }
+
+    /// Sets how many URLs this worker takes at a time; 0 if it takes none for now. The others are told how good its best
+    /// queued URLs are, with every commit and at least about once a second.
+    fn announce(&mut self, slots: usize) {
+        let _ = slots;
+    }
+
+    /// How many of the best `n` queued URLs are in their turn: as many others as all workers take at a time may be better,
+    /// by their priorities. All of them if the policy has another order, or nobody else has told anything for two seconds.
+    fn in_turn(&self, n: usize) -> usize {
+        n
+    }
+
+    /// The priorities of the best queued URLs of the other workers, in descending order.
+    fn best_of_others(&self) -> &[f32] {
+        &[]
     }
 
     /// Whether no worker has anything left to fetch now, given that this one has not.
@@ -187,6 +215,10 @@ pub trait Store: WorkspaceWriter {
     /// end of a crawl, and before queries on the frontier.
     fn tidy(&mut self) -> Result<()>;
 }
+
+/// What a worker does with something that another one has shown. Returns priorities of URLs; those that are not this
+/// worker's are ignored.
+pub type Learn<'a> = dyn FnMut(&[u8]) -> Vec<(UrlId, f64)> + 'a;
 
 /// Reads a crawl's database while it is written. Each call sees one consistent state.
 pub trait StoreReader: Send + Sync {
@@ -371,6 +403,8 @@ pub struct Batch<'a> {
     /// The setting with the sequence number of the next fetch. Workers share it: the store gives the results the numbers
     /// from there on, in their order, and writes it. Ignored by a store that is alone.
     pub numbered_by: Option<&'a str>,
+    /// What the strategies of other workers are to see of the results. Ignored by a store that is alone.
+    pub shown: &'a [Vec<u8>],
 }
 
 /// Which pages under maintenance to visit; see [`Store::due_pages`].

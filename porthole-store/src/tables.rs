@@ -26,6 +26,7 @@ mod lookup;
 mod plan;
 mod points;
 mod prober;
+mod publication;
 mod reader;
 mod reader_pool;
 mod revisit;

@@ -235,6 +235,8 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # session = "10s"               # a worker that the server does not hear of for this long is gone
 # takeover = "115s"             # how long its sites are left alone then; by default half of the session's
                                 # time, and as long as a request can take
+# order = "all"                 # a URL waits while other workers have enough better ones; "own": it does not
+# learning = "all"              # the strategy learns from the pages of all workers; "own": of this one only
 
 [pages]
 # refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect

@@ -34,6 +34,9 @@ const EVENTS: usize = 1_024;
 /// Maximum wait for messages before a half checks its deadlines.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// The same while URLs wait for better ones of other workers.
+const HELD_BACK_INTERVAL: Duration = Duration::from_millis(2);
+
 /// Time between two checks for commands of other processes.
 const COMMAND_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -307,7 +310,11 @@ impl WriterLoop {
             }
         }
         let is_busy = has_read || writer.has_deferred() || !writer.outbox.is_empty();
-        let timeout = if is_busy { Duration::ZERO } else { POLL_INTERVAL };
+        let timeout = match is_busy {
+            true => Duration::ZERO,
+            false if writer.run.held_back_since.is_some() => HELD_BACK_INTERVAL,
+            false => POLL_INTERVAL,
+        };
         let mut input = self.inputs.recv_timeout(timeout).ok();
         let mut should_stop = false;
         while let Some(next) = input {

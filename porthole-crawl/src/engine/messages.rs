@@ -26,6 +26,8 @@ pub(crate) enum ToNetwork {
     Limits { fetches: u64, workers: usize },
     /// Do not fetch URLs below this priority while sites with better ones are resting.
     MinPriority(f64),
+    /// Another worker has URLs of the minimum priority. Counts for two seconds.
+    BetterElsewhere,
     /// This many answers for pages have been read and committed, and their best links offered. Sent while there is a
     /// minimum priority.
     Read(u64),

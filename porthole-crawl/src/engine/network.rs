@@ -83,6 +83,9 @@ const MAX_REST: Duration = Duration::from_secs(120);
 /// Maximum time after an answer during which a request waits for its links to be offered.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long it counts that another worker has better URLs.
+const ELSEWHERE_FOR: Duration = Duration::from_secs(2);
+
 /// A site's offered URLs should last for this long.
 const OFFERED_FOR: Duration = Duration::from_millis(250);
 
@@ -98,6 +101,8 @@ pub(crate) struct Network {
     is_paused: bool,
     /// URLs below this priority wait while sites with better ones are resting.
     min_priority: f64,
+    /// Until then other workers have better ones.
+    better_elsewhere_until: Timestamp,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
     /// Sites that may be requested now, by lane.
     ready: [BTreeSet<(Rank, SiteId)>; 3],
@@ -149,6 +154,7 @@ impl Network {
             started_pages: 0,
             is_paused: false,
             min_priority: f64::NEG_INFINITY,
+            better_elsewhere_until: Timestamp(i64::MIN),
             sites: HashMap::default(),
             ready: [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
@@ -233,6 +239,7 @@ impl Network {
                 sites.into_iter().for_each(|site| self.place(site, now));
             }
             ToNetwork::MinPriority(min_priority) => self.min_priority = min_priority,
+            ToNetwork::BetterElsewhere => self.better_elsewhere_until = now.after(ELSEWHERE_FOR),
             ToNetwork::Read(answers) => self.answers_read = answers,
             ToNetwork::Pause(is_paused) => self.is_paused = is_paused,
         }
@@ -471,6 +478,7 @@ impl Network {
         let waits_for_better = || {
             self.jobs.expects_soon()
                 || is_unread()
+                || now < self.better_elsewhere_until
                 || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
         found.or_else(|| (!waits_for_better()).then_some(first))

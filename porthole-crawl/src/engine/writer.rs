@@ -8,6 +8,7 @@
 //! forwards the messages in [`Writer::outbox`]. It never waits for the network. With one worker a page is committed
 //! before the next URL is chosen, so the order of fetches is the same in every run, also across a kill and a resume.
 
+mod fleet;
 mod offers;
 mod upkeep;
 
@@ -164,6 +165,8 @@ pub(crate) struct Run {
     pub(crate) is_paused: bool,
     /// When the store was last asked whether other workers have anything left.
     asked_if_over: Option<Duration>,
+    /// Since when URLs wait for better ones of other workers.
+    pub(crate) held_back_since: Option<Duration>,
     /// The last command that was executed, if several workers share the crawl.
     pub(crate) last_command: u64,
     /// Whether the crawl may pause itself, because someone can resume it.
@@ -197,6 +200,8 @@ pub(crate) struct Pending {
     hosts: Vec<StoredHost>,
     /// The last record that was appended to the archive.
     archived: Option<SegmentSpan>,
+    /// What the strategies of other workers are to see.
+    shown: Vec<Vec<u8>>,
     /// Time of the last commit.
     since: Timestamp,
 }
@@ -430,6 +435,7 @@ impl Writer<'_> {
         self.distil()?;
         self.update_min_priority();
         self.queue_visits()?;
+        self.follow_others()?;
         self.offer()?;
         self.report_answers();
         self.run.crash_guard.note_first(&mut *self.store)?;
@@ -466,7 +472,7 @@ impl Writer<'_> {
 
     /// The reason to stop when the crawl is quiet.
     fn quiet_stop_reason(&mut self) -> Result<Option<Stop>, CrawlError> {
-        if self.run.is_paused {
+        if self.run.is_paused || self.run.held_back_since.is_some() {
             return Ok(None);
         }
         if self.run.started_fetches >= self.run.limits.fetches {
@@ -562,9 +568,12 @@ impl Writer<'_> {
             let has_words = page.as_ref().is_some_and(|(page, _)| page.terms().len() >= MIN_COPIED_TERMS);
             result.copy_of = original.filter(|_| has_words);
         }
+        let mut worth = None;
         if work.depth > 0 && work.copy.is_none() {
             let credit = result.judgment.filter(|_| result.copy_of.is_none());
-            self.run.worth.add(work.priority, credit.map_or(0.0, |judgment| judgment.relevance));
+            let credit = credit.map_or(0.0, |judgment| judgment.relevance);
+            self.run.worth.add(work.priority, credit);
+            worth = Some((work.priority, credit));
         }
         if matches!(result.outcome, Outcome::Fetched | Outcome::NotModified) {
             self.run.pages += 1;
@@ -573,6 +582,10 @@ impl Writer<'_> {
             self.send_limits();
         }
         if let Some((page, judgment)) = page {
+            if self.scorer.is_some() && is_judged(&result.outcome) && result.copy_of.is_none() {
+                let shown = self.show_page(&work, &page, judgment, worth);
+                self.run.pending.shown.extend(shown);
+            }
             result.links = match &mut self.scorer {
                 Some(scorer) if is_judged(&result.outcome) && result.copy_of.is_none() => {
                     let own = result.judgment.unwrap_or(judgment).relevance;
@@ -639,6 +652,8 @@ impl Writer<'_> {
         self.note_visit(&work, &mut result);
         if let (true, Some(scorer)) = (is_settled, &mut self.scorer) {
             scorer.strategy.settled(&work.url);
+            let shown = self.show_settled(&work, &result);
+            self.run.pending.shown.extend(shown);
         }
         self.run.crash_guard.finished(work.oid);
         result.seq = self.next_seq;
@@ -726,6 +741,7 @@ impl Writer<'_> {
             priorities: &priorities,
             settings: &settings,
             protect_newest: self.run.discipline.protect_newest,
+            shown: &pending.shown,
             ..Batch::default()
         })?;
         let shift = done.next_seq.map_or(0, |next| next.wrapping_sub(self.next_seq));
@@ -733,22 +749,6 @@ impl Writer<'_> {
         self.run.deferred.committed(&*self.clock);
         self.run.durability.committed(self.next_seq, self.clock.monotonic());
         Ok(shift)
-    }
-
-    /// Takes part in the work of several workers: offers of sites that another one is to have are recalled.
-    pub(crate) fn share_sites(&mut self) -> Result<(), CrawlError> {
-        if self.store.worker().is_none() {
-            return Ok(());
-        }
-        let mut busy: Vec<SiteId> = self.run.held.iter().chain(self.run.taken_of.keys()).copied().collect();
-        busy.sort_unstable_by_key(|site| site.0);
-        busy.dedup();
-        for site in self.store.share(&busy)? {
-            for oid in self.run.offers.of(site) {
-                self.send(ToNetwork::Recall(site, oid));
-            }
-        }
-        Ok(())
     }
 
     /// Priorities of URLs that the strategy may have scored before.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, future, stream};
 use tokio::runtime::Runtime;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Config, Row, RowStream};
 
@@ -28,6 +29,8 @@ type Sent = VecDeque<Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Err
 
 /// Results are collected when more statements were sent than this.
 const MOST_SENT: usize = 512;
+/// The channel on which workers are told that there are letters, or other best URLs.
+pub(crate) const LETTERS_CHANNEL: &str = "porthole_letters";
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -38,8 +41,11 @@ pub(crate) struct PgConnection {
     sent: RefCell<Sent>,
     /// Whether a transaction is open.
     in_transaction: Cell<bool>,
-    /// Notifications so far.
+    /// Notifications so far of changes, and of letters of other workers.
     notified: Arc<AtomicI64>,
+    told: Arc<AtomicI64>,
+    /// The process that serves this connection: it notifies itself, too.
+    own_process: Arc<AtomicI64>,
     /// What a transaction that writes begins with, after it has the lock of writers.
     fence: RefCell<String>,
 }
@@ -63,9 +69,12 @@ fn runtime() -> Result<&'static Runtime> {
 impl PgConnection {
     /// Connects to the database at a URL.
     pub(crate) fn connect(url: &str) -> Result<PgConnection> {
-        let fail = |error: &tokio_postgres::Error| Error::Connect {
-            database: shown(url),
-            reason: super::values::words(error),
+        let fail = |error: &tokio_postgres::Error| {
+            let (database, reason) = (shown(url), super::values::words(error));
+            match error.code() == Some(&SqlState::CANNOT_CONNECT_NOW) {
+                true => Error::NotReady { database, reason },
+                false => Error::Connect { database, reason },
+            }
         };
         let (simple, tls) =
             tls::of_url(url).map_err(|reason| Error::Connect { database: shown(url), reason })?;
@@ -76,9 +85,9 @@ impl PgConnection {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
         }
-        let (tell, told) = mpsc::channel();
-        let notified = Arc::new(AtomicI64::new(0));
-        let count = Arc::clone(&notified);
+        let (tell, answered) = mpsc::channel();
+        let [notified, told, own_process] = std::array::from_fn(|_| Arc::new(AtomicI64::new(0)));
+        let (count, count_told, own) = (Arc::clone(&notified), Arc::clone(&told), Arc::clone(&own_process));
         runtime()?.spawn(async move {
             match config.connect(tls).await {
                 Err(error) => drop(tell.send(Err(error))),
@@ -86,14 +95,17 @@ impl PgConnection {
                     drop(tell.send(Ok(client)));
                     let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
                     while let Some(Ok(message)) = messages.next().await {
-                        if matches!(message, AsyncMessage::Notification(_)) {
+                        let AsyncMessage::Notification(notification) = message else { continue };
+                        if notification.channel() != LETTERS_CHANNEL {
                             count.fetch_add(1, Ordering::Release);
+                        } else if i64::from(notification.process_id()) != own.load(Ordering::Acquire) {
+                            count_told.fetch_add(1, Ordering::Release);
                         }
                     }
                 }
             }
         });
-        let connected = told.recv().map_err(|_| Error::Database("the connection was not made".into()))?;
+        let connected = answered.recv().map_err(|_| Error::Database("the connection was not made".into()))?;
         let client = connected.map_err(|error| fail(&error))?;
         Ok(PgConnection {
             client: Arc::new(client),
@@ -101,6 +113,8 @@ impl PgConnection {
             sent: RefCell::default(),
             in_transaction: Cell::new(false),
             notified,
+            told,
+            own_process,
             fence: RefCell::default(),
         })
     }
@@ -221,6 +235,19 @@ impl PgConnection {
         // Notifications come before the answer.
         self.execute_batch("select 1")?;
         Ok(self.notified.load(Ordering::Acquire))
+    }
+
+    /// Counts from now on what other workers tell.
+    pub(crate) fn listen_to_workers(&self) -> Result<()> {
+        let statement = self.prepare("select pg_backend_pid()::bigint")?;
+        let process = self.query(&statement, &[])?.first().map_or(Ok(0), |row| row.try_get(0))?;
+        self.own_process.store(process, Ordering::Release);
+        self.execute_batch(&format!("listen {LETTERS_CHANNEL}"))
+    }
+
+    /// How often other workers have told something.
+    pub(crate) fn told(&self) -> i64 {
+        self.told.load(Ordering::Acquire)
     }
 
     /// Appends rows by COPY; with row numbers, if the first one is given.

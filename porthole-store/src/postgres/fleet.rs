@@ -44,7 +44,9 @@ const TABLES: &str = r#"
         id bigint primary key,
         name text collate "C" not null,
         cursor bigint not null default 0,
-        idle bigint not null default 0
+        idle bigint not null default 0,
+        best bytea,
+        published timestamptz
     ) with (fillfactor = 20);
     create table shard(
         id bigint primary key,
@@ -68,7 +70,8 @@ const TABLES: &str = r#"
         src bigint not null,
         discovered bigint not null,
         anchor text collate "C",
-        flags bigint not null
+        flags bigint not null,
+        page bytea
     );
     create table inbox_1(like inbox_0 including all);
     create function porthole_fence(worker bigint, shards bigint, epochs bigint) returns void language plpgsql as $$
@@ -121,7 +124,13 @@ pub(crate) fn prepare_writer(db: &Connection, settings: &FleetSettings) -> Resul
     let silent = settings.session.as_millis();
     db.execute_batch(&format!(
         "set application_name = '{name}'; set idle_in_transaction_session_timeout = {silent}"
-    ))
+    ))?;
+    if let Connection::Postgres(db) = db { db.listen_to_workers() } else { Ok(()) }
+}
+
+/// How often other workers have told something.
+pub(crate) fn told(db: &Connection) -> i64 {
+    if let Connection::Postgres(db) = db { db.told() } else { 0 }
 }
 
 /// What a worker's session last saw of the others.

@@ -34,6 +34,14 @@ pub(super) const MIGRATIONS: &[&str] = &[
     create table text_count(name text collate "C" primary key, number bigint not null);
     create table common_word(word text collate "C" primary key);
     "#,
+    // Workers tell each other the best URLs that they have, and the pages that they have fetched. The tables are created
+    // with the first crawl.
+    r#"
+    alter table if exists worker add column if not exists best bytea;
+    alter table if exists worker add column if not exists published timestamptz;
+    alter table if exists inbox_0 add column if not exists page bytea;
+    alter table if exists inbox_1 add column if not exists page bytea;
+    "#,
 ];
 
 /// The definitions of the views by name.

@@ -32,10 +32,12 @@ pub(super) enum LetterKind {
     Judgment = 6,
     /// The archived page is lost.
     Lost = 7,
+    /// A page that was fetched, for the strategies of the others; the source is the worker.
+    Shown = 8,
 }
 
 impl LetterKind {
-    const ALL: [LetterKind; 8] = [
+    const ALL: [LetterKind; 9] = [
         LetterKind::Link,
         LetterKind::Found,
         LetterKind::Estimate,
@@ -44,6 +46,7 @@ impl LetterKind {
         LetterKind::Again,
         LetterKind::Judgment,
         LetterKind::Lost,
+        LetterKind::Shown,
     ];
 }
 
@@ -69,6 +72,7 @@ pub(super) struct Letter<'a> {
     pub(super) discovered: Timestamp,
     pub(super) anchor: Option<&'a str>,
     pub(super) flags: i64,
+    pub(super) page: Option<&'a [u8]>,
 }
 
 impl<'a> Letter<'a> {
@@ -85,7 +89,14 @@ impl<'a> Letter<'a> {
             discovered: Timestamp(0),
             anchor: None,
             flags: 0,
+            page: None,
         }
+    }
+
+    /// A letter with a page that this worker has fetched.
+    pub(super) fn showing(page: &'a [u8], worker: u32) -> Self {
+        let about = Letter::about(LetterKind::Shown, UrlId(0), 0.0, 0.0);
+        Letter { src: worker.into(), page: Some(page), ..about }
     }
 
     /// A letter that a URL was found.
@@ -110,6 +121,7 @@ pub(super) struct ReceivedLetter {
     pub(super) discovered: Timestamp,
     pub(super) anchor: Option<String>,
     pub(super) flags: i64,
+    pub(super) page: Option<Vec<u8>>,
 }
 
 /// Writes the letters of a plan, and how far the worker has read its own.
@@ -127,6 +139,7 @@ pub(super) fn write(tx: &Transaction<'_>, plan: &WritePlan<'_>, shared: &SharedP
             "discovered",
             "anchor",
             "flags",
+            "page",
         ];
         let rows = plan.letters.iter().map(|letter| {
             [
@@ -141,6 +154,7 @@ pub(super) fn write(tx: &Transaction<'_>, plan: &WritePlan<'_>, shared: &SharedP
                 Value::Integer(letter.discovered.0),
                 letter.anchor.map_or(Value::Null, |anchor| Value::Text(anchor.into())),
                 Value::Integer(letter.flags),
+                letter.page.map_or(Value::Null, |page| Value::Blob(page.into())),
             ]
         });
         tx.append(&format!("inbox_{}", shared.inbox), columns, Some(shared.last_letter + 1), rows)?;
@@ -161,7 +175,8 @@ pub(super) fn last(db: &Connection) -> Result<i64> {
     db.query_row("select last from inbox", (), |row| row.get(0))
 }
 
-const COLUMNS: &str = "rowid, kind, oid, url, relevance, priority, depth, src, discovered, anchor, flags";
+const COLUMNS: &str =
+    "rowid, kind, oid, url, relevance, priority, depth, src, discovered, anchor, flags, page";
 
 /// The letters with numbers above `after` and up to `until` to the shards of a worker that are read from its own cursor on,
 /// at most `most`, in order.
@@ -172,14 +187,15 @@ pub(super) fn read(
     until: i64,
     most: i64,
 ) -> Result<Vec<ReceivedLetter>> {
-    let mine = "(shard = -1 or shard in (select id from shard where owner = ?3 and cursor is null))";
+    let mine = "(shard = -1 and (kind <> 8 or src <> ?3) \
+                 or shard in (select id from shard where owner = ?3 and cursor is null))";
     let sql = select(mine, "limit ?4");
     db.prepare(&sql)?.query_map(params![after, until, worker, most], letter)
 }
 
-/// The letters to one shard with numbers above `after` and up to `until`, and those to all.
+/// The letters to one shard with numbers above `after` and up to `until`, and those to all but shown pages.
 pub(super) fn read_shard(db: &Connection, shard: u8, after: i64, until: i64) -> Result<Vec<ReceivedLetter>> {
-    let sql = select("shard in (-1, ?3)", "");
+    let sql = select("shard in (-1, ?3) and kind <> 8", "");
     db.prepare(&sql)?.query_map(params![after, until, i64::from(shard)], letter)
 }
 
@@ -212,6 +228,7 @@ fn letter(row: &Row<'_>) -> Result<ReceivedLetter> {
         discovered: Timestamp(row.get(8)?),
         anchor: row.get(9)?,
         flags: row.get(10)?,
+        page: row.get(11)?,
     })
 }
 

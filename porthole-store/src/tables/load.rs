@@ -42,6 +42,8 @@ pub(super) struct SharedPart {
     pub(super) inbox: i64,
     /// What is added to the numbers of fetches in the current batch.
     pub(super) seq_shift: u64,
+    /// How many URLs the worker takes at a time, and how many of its best ones it tells others about; none if it is alone.
+    pub(super) announced: Option<(usize, usize)>,
 }
 
 impl SharedPart {

@@ -134,12 +134,19 @@ impl<'a> WritePlan<'a> {
         }
     }
 
-    /// The plan for letters of other workers.
-    pub(super) fn for_letters(memory: &mut FrontierState, letters: &'a [ReceivedLetter]) -> Result<Self> {
+    /// The plan for letters of other workers, and for the priorities that URLs have by the strategy after them.
+    pub(super) fn for_letters(
+        memory: &mut FrontierState,
+        letters: &'a [ReceivedLetter],
+        priorities: &[(UrlId, f64)],
+    ) -> Result<Self> {
         has_room(&memory.frontier, letters.len())?;
         let mut plan = WritePlan::default();
         for letter in letters {
             plan.receive(memory, letter);
+        }
+        for &(oid, priority) in priorities {
+            plan.reorder(memory, oid, priority);
         }
         plan.revisited.sort_unstable();
         plan.revisited.dedup();
@@ -173,7 +180,7 @@ impl<'a> WritePlan<'a> {
         let Some(row) = memory.frontier.find(letter.oid) else { return };
         let ReceivedLetter { oid, relevance, priority, .. } = *letter;
         match letter.kind {
-            LetterKind::Link | LetterKind::Found => {}
+            LetterKind::Link | LetterKind::Found | LetterKind::Shown => {}
             LetterKind::Estimate => self.believe(memory, row, &Estimate { oid, relevance, priority }),
             LetterKind::Refreshed => {
                 self.refresh(memory, row, &Refreshed { oid, before: priority, relevance });
@@ -304,6 +311,10 @@ impl<'a> WritePlan<'a> {
             }
         }
         plan.set_priorities_of_letters(batch.priorities);
+        if let Some(shared) = memory.shared.filter(|_| memory.is_incomplete()) {
+            let show = |page: &'a Vec<u8>| Letter::showing(page, shared.worker);
+            plan.letters.extend(batch.shown.iter().map(show));
+        }
         plan.newest = newest_link;
         plan.finish(memory);
         Ok(plan)

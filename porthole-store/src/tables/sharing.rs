@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use porthole_types::SiteId;
 
+use super::inbox::{self, LetterKind};
 use super::load::SharedPart;
 use super::plan::WritePlan;
+use super::publication::{self, OthersQueues};
 use super::store::TableStore;
-use super::{DatabaseLocation, counts, inbox, load};
+use super::{DatabaseLocation, counts, load};
 use crate::fleet::{FleetSettings, WorkerLease, boot_millis};
 use crate::frontier::ShardSet;
 use crate::postgres::{self, OwnShards, WorkerSession};
 use crate::sql::{Connection, params};
-use crate::{Batch, Error, Result, StoreCounts};
+use crate::{Batch, Error, Learn, Result, StoreCounts};
 
 /// Letters that are applied in one transaction.
 const LETTERS: i64 = 2_000;
@@ -26,6 +28,9 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// How far, and for how long, the cursor in the table may be behind.
 const CURSOR_BEHIND: i64 = 1_000;
 const CURSOR_INTERVAL: Duration = Duration::from_secs(5);
+/// How often the best queued URLs are published if nothing is committed, and how long those of others count.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
+const PUBLISHED_FOR: Duration = Duration::from_secs(2);
 
 /// What a worker knows of itself.
 #[derive(Debug)]
@@ -43,6 +48,14 @@ pub(super) struct Sharing {
     is_congested: bool,
     /// Number of queued URLs that cannot be fetched now, as it is in the table.
     stored_idle: Option<i64>,
+    /// How often others had told something at the last look.
+    heard: i64,
+    /// How many URLs the worker takes at a time, what others have published, and when that was read and the own
+    /// publication written.
+    slots: usize,
+    others: OthersQueues,
+    others_read_at: u64,
+    published_at: u64,
     session: WorkerSession,
 }
 
@@ -68,6 +81,7 @@ impl TableStore {
             last_letter: 0,
             inbox: 0,
             seq_shift: 0,
+            announced: None,
         };
         let memory = load::load(&db, Some(shared))?;
         let sharing = Sharing {
@@ -80,11 +94,17 @@ impl TableStore {
             looked_at: 0,
             is_congested: false,
             stored_idle: Some(0),
+            heard: -1,
+            slots: 0,
+            others: OthersQueues::default(),
+            others_read_at: 0,
+            published_at: 0,
             session,
         };
         let mut store = TableStore::with_parts(location.clone(), db, memory, looked, None, Some(sharing));
         store.adopt_shards()?;
-        store.share_now(&[])?;
+        // What was shown meanwhile is not learnt: there is no strategy yet.
+        store.share_now(&[], &mut |_| Vec::new())?;
         if store.is_whole() {
             counts::correct(&store.db, &store.memory.counts())?;
             store.set_all_counts(store.memory.counts());
@@ -137,9 +157,68 @@ impl TableStore {
         }
     }
 
+    /// Whether others have told something since the last look.
+    pub(super) fn is_told(&self) -> bool {
+        self.sharing.as_ref().is_some_and(|sharing| sharing.heard != postgres::told(&self.db))
+    }
+
+    pub(super) fn shows_pages_now(&self) -> bool {
+        self.has_company() && self.sharing.as_ref().is_some_and(|sharing| sharing.settings.shows_pages)
+    }
+
+    pub(super) fn announce_slots(&mut self, slots: usize) {
+        if let Some(sharing) = &mut self.sharing
+            && sharing.slots != slots
+        {
+            (sharing.slots, sharing.published_at) = (slots, 0);
+        }
+    }
+
+    /// See [`Store::in_turn`](crate::Store::in_turn).
+    pub(super) fn urls_in_turn(&self, n: usize) -> usize {
+        let Some(sharing) = &self.sharing else { return n };
+        if self.others_best().is_empty() || !self.memory.frontier.is_by_priority() {
+            return n;
+        }
+        let own = self.memory.frontier.greatest_priorities(n, n);
+        if own.is_empty() { n } else { sharing.others.in_turn(&own, sharing.slots) }
+    }
+
+    /// The priorities of the best URLs of the other workers, unless they are outdated.
+    pub(super) fn others_best(&self) -> &[f32] {
+        let Some(sharing) = &self.sharing else { return &[] };
+        let age = boot_millis().saturating_sub(sharing.others_read_at);
+        if age > millis(PUBLISHED_FOR) { &[] } else { &sharing.others.best }
+    }
+
+    /// Reads what others have published, and publishes if it was not done for a while.
+    fn exchange_best(&mut self) -> Result<()> {
+        let (worker, has_company) = (self.worker(), self.has_company());
+        let Some(sharing) = &mut self.sharing else { return Ok(()) };
+        let exchanges = has_company && sharing.settings.keeps_order;
+        if let Some(shared) = &mut self.memory.shared {
+            let most = sharing.others.told_of(sharing.slots);
+            shared.announced = exchanges.then_some((sharing.slots, most));
+        }
+        if !exchanges {
+            sharing.others = OthersQueues::default();
+            return Ok(());
+        }
+        sharing.others = publication::read(&self.db, worker)?;
+        let now = boot_millis();
+        sharing.others_read_at = now;
+        let is_due = now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
+        if let Some(shared) = self.memory.shared.filter(|_| is_due) {
+            sharing.published_at = now;
+            publication::publish(&self.db, &shared, &self.memory.frontier)?;
+        }
+        Ok(())
+    }
+
     /// See [`Store::share`](crate::Store::share).
-    pub(super) fn share_now(&mut self, busy: &[SiteId]) -> Result<Vec<SiteId>> {
+    pub(super) fn share_now(&mut self, busy: &[SiteId], learn: &mut Learn<'_>) -> Result<Vec<SiteId>> {
         self.refresh()?;
+        let told = postgres::told(&self.db);
         let Some(sharing) = &mut self.sharing else { return Ok(Vec::new()) };
         if sharing.session.lease().is_lost() {
             return Err(Error::SessionLost);
@@ -149,18 +228,20 @@ impl TableStore {
         if is_time {
             sharing.looked_at = now;
         }
-        self.read_letters()?;
+        sharing.heard = told;
+        self.read_letters(learn)?;
         self.read_older_letters()?;
         if is_time {
             self.rebalance(busy, now)?;
             self.look_at_inbox()?;
         }
+        self.exchange_best()?;
         let leaving = self.leaving_shards();
         Ok(busy.iter().copied().filter(|&site| leaving.has_site(site)).collect())
     }
 
     /// Applies the letters of other workers.
-    fn read_letters(&mut self) -> Result<()> {
+    fn read_letters(&mut self, learn: &mut Learn<'_>) -> Result<()> {
         for _ in 0..BATCHES {
             let (worker, Some(sharing)) = (self.worker(), &mut self.sharing) else { return Ok(()) };
             // All letters up to the last one are committed, since writers alternate.
@@ -171,14 +252,18 @@ impl TableStore {
             let letters = inbox::read(&self.db, worker, sharing.cursor, last, LETTERS)?;
             let is_all = (letters.len() as i64) < LETTERS;
             let cursor = if is_all { last } else { letters.last().map_or(last, |letter| letter.number) };
-            if letters.is_empty() {
+            let pages = letters.iter().filter_map(|letter| letter.page.as_deref());
+            let priorities: Vec<_> = pages.flat_map(&mut *learn).collect();
+            if priorities.is_empty() && letters.iter().all(|letter| letter.kind == LetterKind::Shown) {
                 sharing.cursor = cursor;
-                return self.store_cursor(false);
+                self.store_cursor(false)?;
+            } else {
+                self.write(&Batch::default(), |memory| {
+                    let plan = WritePlan::for_letters(memory, &letters, &priorities)?;
+                    Ok(plan.with_cursor(cursor, Vec::new()))
+                })?;
+                self.note_cursor(cursor);
             }
-            self.write(&Batch::default(), |memory| {
-                Ok(WritePlan::for_letters(memory, &letters)?.with_cursor(cursor, Vec::new()))
-            })?;
-            self.note_cursor(cursor);
             if is_all {
                 return Ok(());
             }
@@ -201,7 +286,7 @@ impl TableStore {
         let is_due = must_be_exact || behind >= CURSOR_BEHIND || age >= millis(CURSOR_INTERVAL);
         if behind > 0 && is_due {
             self.write(&Batch::default(), |memory| {
-                Ok(WritePlan::for_letters(memory, &[])?.with_cursor(cursor, Vec::new()))
+                Ok(WritePlan::for_letters(memory, &[], &[])?.with_cursor(cursor, Vec::new()))
             })?;
             self.note_cursor(cursor);
         }
@@ -229,7 +314,7 @@ impl TableStore {
         let caught_up: Vec<u8> = ready.iter().map(|(shard, _)| *shard).collect();
         // From now on they are read from the worker's cursor, which must therefore be exact.
         self.write(&Batch::default(), |memory| {
-            Ok(WritePlan::for_letters(memory, &letters)?.with_cursor(cursor, caught_up))
+            Ok(WritePlan::for_letters(memory, &letters, &[])?.with_cursor(cursor, caught_up))
         })?;
         self.note_cursor(cursor);
         if let Some(sharing) = &mut self.sharing {

@@ -13,7 +13,7 @@ use super::{counts, load, revisit, sweep, upkeep, write};
 use crate::frontier::{Belief, Needs, Tries};
 use crate::sql::{Connection, Row, params};
 use crate::{
-    Batch, Committed, DuePages, Error, Policy, QueuedSites, Result, Store, StoreCounts, WorkerLease,
+    Batch, Committed, DuePages, Error, Learn, Policy, QueuedSites, Result, Store, StoreCounts, WorkerLease,
     WorkspaceWriter,
 };
 
@@ -432,8 +432,28 @@ impl Store for TableStore {
         self.worker_lease()
     }
 
-    fn share(&mut self, busy: &[SiteId]) -> Result<Vec<SiteId>> {
-        self.share_now(busy)
+    fn share(&mut self, busy: &[SiteId], learn: &mut Learn<'_>) -> Result<Vec<SiteId>> {
+        self.share_now(busy, learn)
+    }
+
+    fn has_news(&self) -> bool {
+        self.is_told()
+    }
+
+    fn shows_pages(&self) -> bool {
+        self.shows_pages_now()
+    }
+
+    fn announce(&mut self, slots: usize) {
+        self.announce_slots(slots);
+    }
+
+    fn in_turn(&self, n: usize) -> usize {
+        self.urls_in_turn(n)
+    }
+
+    fn best_of_others(&self) -> &[f32] {
+        self.others_best()
     }
 
     fn is_over(&mut self) -> Result<bool> {

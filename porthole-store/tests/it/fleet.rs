@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use porthole_store::{Batch, Error, FleetSettings, Store, StoreReader, TableStore};
-use porthole_types::{LinkRow, SiteId, Timestamp, Work};
+use porthole_types::{LinkRow, SiteId, Timestamp, UrlId, Work};
 
 use crate::contract::Backend;
 use crate::postgres::PgPlace;
@@ -58,7 +58,7 @@ fn crawl(workers: &mut [TableStore]) -> Vec<u64> {
     loop {
         let mut is_idle = true;
         for (store, most) in workers.iter_mut().zip([3, 5, 1, 2]) {
-            store.share(&[]).unwrap();
+            store.share(&[], &mut |_| Vec::new()).unwrap();
             is_idle &= fetch(store, most, &mut fetched) == 0;
         }
         if is_idle && workers.iter_mut().all(|store| store.is_over().unwrap()) {
@@ -74,7 +74,7 @@ fn settle(workers: &mut [TableStore], place: &PgPlace) {
     let wanted = 256 / workers.len();
     loop {
         for store in workers.iter_mut() {
-            store.share(&[]).unwrap();
+            store.share(&[], &mut |_| Vec::new()).unwrap();
         }
         let shards: Vec<usize> = place
             .reader()
@@ -172,7 +172,7 @@ fn workers_come_and_go_and_nothing_is_lost() {
     let began = Instant::now();
     while fetched.len() < PAGES as usize {
         for (at, store) in workers.iter_mut().enumerate() {
-            store.share(&[]).unwrap();
+            store.share(&[], &mut |_| Vec::new()).unwrap();
             fetch(store, 1 + at, &mut fetched);
         }
         rounds += 1;
@@ -207,15 +207,15 @@ fn a_site_whose_urls_are_in_flight_is_given_up_last() {
     let mut second = join(&place, 1);
     let busy: Vec<SiteId> = works.iter().map(|work| work.sid).collect();
     let leaving = eventually(|| {
-        let leaving = first.share(&busy).unwrap();
-        second.share(&[]).unwrap();
+        let leaving = first.share(&busy, &mut |_| Vec::new()).unwrap();
+        second.share(&[], &mut |_| Vec::new()).unwrap();
         (!leaving.is_empty()).then_some(leaving)
     });
     let leaving: BTreeSet<u64> = leaving.into_iter().map(|site| site.0).collect();
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(600));
-        first.share(&busy).unwrap();
-        second.share(&[]).unwrap();
+        first.share(&busy, &mut |_| Vec::new()).unwrap();
+        second.share(&[], &mut |_| Vec::new()).unwrap();
         assert!(second.take(1, Timestamp(1)).unwrap().is_empty(), "a URL in flight was taken");
     }
     // Those that are given up are not taken again by the first.
@@ -224,8 +224,8 @@ fn a_site_whose_urls_are_in_flight_is_given_up_last() {
     assert!(first.take_these(&[gone[0].oid], Timestamp(1)).unwrap().is_empty());
     assert_eq!(first.take_these(&[stay[0].oid], Timestamp(1)).unwrap().len(), 1);
     let taken = eventually(|| {
-        first.share(&[stay[0].sid]).unwrap();
-        second.share(&[]).unwrap();
+        first.share(&[stay[0].sid], &mut |_| Vec::new()).unwrap();
+        second.share(&[], &mut |_| Vec::new()).unwrap();
         let taken = second.take(10, Timestamp(1)).unwrap();
         (!taken.is_empty()).then_some(taken)
     });
@@ -242,7 +242,7 @@ fn the_shards_of_a_worker_that_is_gone_are_taken_over_and_it_can_write_nothing()
     let mut fetched = Vec::new();
     for _ in 0..20 {
         for store in &mut workers {
-            store.share(&[]).unwrap();
+            store.share(&[], &mut |_| Vec::new()).unwrap();
             fetch(store, 2, &mut fetched);
         }
     }
@@ -263,7 +263,7 @@ fn the_shards_of_a_worker_that_is_gone_are_taken_over_and_it_can_write_nothing()
     let pages: Vec<_> = works.iter().map(|work| page(number(work), 0.5, Vec::new())).collect();
     let late = second.commit(&Batch { results: &pages, numbered_by: Some("next"), ..Batch::default() });
     assert!(late.unwrap_err().is_connection_lost());
-    assert!(second.share(&[]).unwrap_err().is_connection_lost());
+    assert!(second.share(&[], &mut |_| Vec::new()).unwrap_err().is_connection_lost());
     assert_eq!(place.sql("select sum(numtries) from crawl"), before);
     drop(second);
     assert_eq!(place.sql("select count(*) from shard where owner = 0"), "256");
@@ -319,13 +319,13 @@ fn letters_change_urls_of_other_workers() {
     settle(&mut workers, &place);
     let starts: Vec<_> = (0..200).map(|number| new_url(number, 0.5, 0.5)).collect();
     workers[0].add(&starts).unwrap();
-    workers[1].share(&[]).unwrap();
+    workers[1].share(&[], &mut |_| Vec::new()).unwrap();
     let foreign = (0..200).find(|&number| !workers[0].owns(url(number).site())).unwrap();
     let oid = url(foreign).id();
     let estimate = [Estimate { oid, relevance: 1.0, priority: 9.0 }];
     let told = workers[0].commit(&Batch { raised: &estimate, ..Batch::default() }).unwrap();
     assert_eq!((told.told, told.believed), (1, 0));
-    workers[1].share(&[]).unwrap();
+    workers[1].share(&[], &mut |_| Vec::new()).unwrap();
     let best = workers[1].take(1, Timestamp(1)).unwrap().remove(0);
     assert_eq!((best.oid, best.priority), (oid, 9.0));
     let results = [page(foreign, 0.5, Vec::new())];
@@ -334,10 +334,80 @@ fn letters_change_urls_of_other_workers() {
     let judgments = [Rejudged { oid, judgment }];
     workers[0].commit(&Batch { judgments: &judgments, ..Batch::default() }).unwrap();
     workers[0].queue_again(&[oid]).unwrap();
-    workers[1].share(&[]).unwrap();
+    workers[1].share(&[], &mut |_| Vec::new()).unwrap();
     let row =
         place.sql(&format!("select relevance, kcid, state from crawl where oid = {}", oid.0.cast_signed()));
     assert_eq!(row, "0.25|3|0");
+}
+
+#[test]
+fn urls_wait_while_others_have_better_ones() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut workers = vec![join(&place, 0), join(&place, 1)];
+    settle(&mut workers, &place);
+    let starts: Vec<_> = (0..200)
+        .map(|number| new_url(number, 0.5, if workers[0].owns(url(number).site()) { 9.0 } else { 1.0 }))
+        .collect();
+    let share = |workers: &mut [TableStore]| {
+        for store in workers {
+            store.share(&[], &mut |_| Vec::new()).unwrap();
+        }
+    };
+    for store in &mut workers {
+        store.announce(2);
+    }
+    share(&mut workers);
+    workers[0].add(&starts).unwrap();
+    // The first publishes with its commits, the second when it has read the letters.
+    share(&mut workers);
+    share(&mut workers);
+    assert!(workers[1].counts().queued > 20, "{:?}", workers[1].counts());
+    assert_eq!((workers[0].in_turn(1), workers[1].in_turn(1)), (1, 0));
+    assert_eq!(workers[0].in_turn(9), 4, "as many as all workers take at a time");
+    assert_eq!(workers[1].best_of_others()[..2], [9.0, 9.0]);
+    // What nobody has repeated for a while counts no more.
+    place.sql("update worker set published = published - interval '3 seconds' where id = 0");
+    workers[1].share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!((workers[1].in_turn(1), workers[1].best_of_others().len()), (1, 0));
+    eventually(|| {
+        share(&mut workers);
+        (workers[1].in_turn(1) == 0).then_some(())
+    });
+    // A worker that takes none keeps nobody waiting.
+    workers[0].announce(0);
+    eventually(|| {
+        share(&mut workers);
+        (workers[1].in_turn(1) == 1).then_some(())
+    });
+}
+
+#[test]
+fn pages_are_shown_to_other_workers_once_and_in_order() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut workers = vec![join(&place, 0), join(&place, 1)];
+    settle(&mut workers, &place);
+    assert!(workers[0].shows_pages());
+    let starts: Vec<_> = (0..50).map(|number| new_url(number, 0.5, 0.5)).collect();
+    workers[0].add(&starts).unwrap();
+    workers[1].share(&[], &mut |_| Vec::new()).unwrap();
+    let last = (0..50).rev().find(|&number| workers[1].owns(url(number).site())).unwrap();
+    let shown = [b"one".to_vec(), b"two".to_vec()];
+    assert_eq!(workers[0].commit(&Batch { shown: &shown, ..Batch::default() }).unwrap().told, 2);
+    eventually(|| workers[1].has_news().then_some(()));
+    let none: &[Vec<u8>] = &[];
+    for (worker, expected) in [(1, &shown[..]), (1, none), (0, none)] {
+        let mut seen = Vec::new();
+        let mut learn = |page: &[u8]| {
+            seen.push(page.to_vec());
+            // One that is not this worker's is ignored.
+            vec![(url(last).id(), 7.0), (UrlId(1), 8.0)]
+        };
+        workers[worker].share(&[], &mut learn).unwrap();
+        assert_eq!(seen, expected, "worker {worker}");
+    }
+    assert!(!workers[1].has_news());
+    let best = workers[1].take(1, Timestamp(1)).unwrap().remove(0);
+    assert_eq!((best.oid, best.priority), (url(last).id(), 7.0));
 }
 
 /// A database that is opened as the only worker of a fleet.

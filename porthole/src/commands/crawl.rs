@@ -45,6 +45,9 @@ const TIME_LIMIT: u8 = 15;
 const DISK_FULL: u8 = 16;
 const STAGNATED: u8 = 60;
 
+/// Time between two tries to reach a database that is away.
+const BETWEEN_TRIES: Duration = Duration::from_millis(500);
+
 /// Default of `--patience`: pages in a row without a good one before the crawl stops as stagnated.
 const PATIENCE_PAGES: u64 = 5_000;
 
@@ -71,11 +74,17 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
 async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
     let ends = EndConditions::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
-    let reader = workspace.reader()?;
-    let aim = CurrentFocus::now(&reader, arguments, &arguments.strategy)?;
-    let starts = starts(&reader, &aim.tree, &arguments.start)?;
-    drop(reader);
-    let store = open_store(&workspace, arguments, &aim.focus)?;
+    let (store, aim, starts) = loop {
+        match open(&workspace, arguments) {
+            Err(error) if workspace.can_be_shared() && is_coming_or_going(&error) => {
+                output::say(&format!("{}; waiting for the database", output::in_words(&error)));
+                if !wait_for_database(&workspace, &ends).await? {
+                    return Ok(INTERRUPTED);
+                }
+            }
+            opened => break opened?,
+        }
+    };
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
             "no start URL: no good topic has an example with a URL; add one with `porthole examples add TOPIC URL`, or \
@@ -102,6 +111,18 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
         };
         output::say("the database is there again: the crawl goes on");
     }
+}
+
+/// Opens the database, and reads what the crawl looks for and where it starts.
+fn open(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+) -> anyhow::Result<(TableStore, CurrentFocus, Vec<CanonicalUrl>)> {
+    let reader = workspace.reader()?;
+    let aim = CurrentFocus::now(&reader, arguments, &arguments.strategy)?;
+    let starts = starts(&reader, &aim.tree, &arguments.start)?;
+    drop(reader);
+    Ok((open_store(workspace, arguments, &aim.focus)?, aim, starts))
 }
 
 /// Crawls until the crawl ends, or the database is lost. Returns the exit code.
@@ -208,7 +229,6 @@ async fn reopen(
     arguments: &cli::Crawl,
     watch: &SharedWatch,
 ) -> anyhow::Result<Option<(TableStore, CurrentFocus)>> {
-    const BETWEEN_TRIES: Duration = Duration::from_millis(500);
     loop {
         tokio::time::sleep(BETWEEN_TRIES).await;
         if watch.clone().waiting().is_break() {
@@ -223,6 +243,27 @@ async fn reopen(
             Ok(opened) => return Ok(Some(opened)),
             // Its own session may still be there for a while.
             Err(error) if is_connection_lost(&error) || is_in_use(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether the server is there, but is being stopped or started. A server that is not there at all at the beginning is
+/// rather a wrong address than one to wait for.
+fn is_coming_or_going(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(porthole_store::Error::is_restarting))
+}
+
+/// Waits until the database can be reached. Returns false if the crawl is to end instead.
+async fn wait_for_database(workspace: &Workspace, ends: &EndConditions) -> anyhow::Result<bool> {
+    loop {
+        tokio::time::sleep(BETWEEN_TRIES).await;
+        if ends.is_over() {
+            return Ok(false);
+        }
+        match workspace.reader() {
+            Ok(_) => return Ok(true),
+            Err(error) if is_connection_lost(&error) => {}
             Err(error) => return Err(error),
         }
     }

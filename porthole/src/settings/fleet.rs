@@ -14,6 +14,17 @@ use crate::output::misuse;
 pub(crate) struct RawFleet {
     pub(crate) session: Option<String>,
     pub(crate) takeover: Option<String>,
+    pub(crate) order: Option<FleetScope>,
+    pub(crate) learning: Option<FleetScope>,
+}
+
+/// Whether a worker looks at those of the whole fleet or at its own only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FleetScope {
+    #[default]
+    All,
+    Own,
 }
 
 /// A session must not end because the server is busy for a moment.
@@ -40,7 +51,9 @@ impl RawFleet {
             return Err(misuse("[fleet] session must be at least 2s"));
         }
         let takeover = time("takeover", &self.takeover)?.unwrap_or(session / 2 + longest_request);
-        Ok(FleetSettings { session, takeover, rest: pause, ..defaults })
+        let is_all = |scope: Option<FleetScope>| scope.unwrap_or_default() == FleetScope::All;
+        let (keeps_order, shows_pages) = (is_all(self.order), is_all(self.learning));
+        Ok(FleetSettings { session, takeover, rest: pause, keeps_order, shows_pages, ..defaults })
     }
 }
 
@@ -65,8 +78,11 @@ mod tests {
             (fleet.worker, fleet.session, fleet.takeover, fleet.rest),
             (3, second(10), second(115), second(2))
         );
-        let fleet = ready("session = \"4s\"\ntakeover = \"6s\"").unwrap();
+        assert!(fleet.keeps_order && fleet.shows_pages);
+        let fleet =
+            ready("session = \"4s\"\ntakeover = \"6s\"\norder = \"own\"\nlearning = \"own\"").unwrap();
         assert_eq!((fleet.session, fleet.takeover), (second(4), second(6)));
+        assert!(!fleet.keeps_order && !fleet.shows_pages);
         for (text, word) in [("session = \"1s\"", "at least 2s"), ("takeover = \"x\"", "[fleet] takeover")] {
             let error = ready(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");

@@ -61,6 +61,7 @@ impl Writer<'_> {
     /// Offers the network half what it has room for, and replaces offered URLs by better ones.
     pub(super) fn offer(&mut self) -> Result<(), CrawlError> {
         if self.is_closing() {
+            self.run.held_back_since = None;
             return Ok(());
         }
         let is_by_site = self.run.is_polite && self.run.discipline.selection == Selection::Best;
@@ -79,7 +80,8 @@ impl Writer<'_> {
                 }
                 (works, sites.is_empty())
             } else {
-                let taken = self.take(self.run.wanted, now)?;
+                let wanted = self.in_turn(self.run.wanted);
+                let taken = if wanted > 0 { self.take(wanted, now)? } else { Vec::new() };
                 let is_all = taken.is_empty();
                 (taken.into_iter().filter_map(|work| self.admit(work, now)).collect(), is_all)
             };
@@ -194,12 +196,17 @@ impl Writer<'_> {
         if wanted == Wanted::Pages {
             best = self.store.greatest_priorities(BEST_LINKS, BEST_OF_A_SITE);
             best.extend(run.offers.priorities());
+            best.extend(self.store.best_of_others());
         }
         let min_priority = run.worth.min_priority(wanted, &mut best);
         self.run.min_priority_at = Some(now);
         if min_priority != self.run.min_priority {
             self.run.min_priority = min_priority;
             self.send(ToNetwork::MinPriority(min_priority));
+        }
+        let is_better = |best: &f32| f64::from(*best) >= min_priority;
+        if min_priority > f64::NEG_INFINITY && self.store.best_of_others().first().is_some_and(is_better) {
+            self.send(ToNetwork::BetterElsewhere);
         }
     }
 

@@ -78,6 +78,11 @@ impl EndConditions {
         self
     }
 
+    /// Whether the crawl is to end before it has begun.
+    pub(super) fn is_over(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
     fn now(&mut self, since_good: u64) -> Option<EndReason> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Some(EndReason::Interrupted);

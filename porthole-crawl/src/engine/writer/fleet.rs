@@ -1,0 +1,256 @@
+//! The crawl as one of several workers: the strategy also sees the pages that others fetch, and URLs wait while others have
+//! better ones.
+
+use std::time::Duration;
+
+use porthole_page::Page;
+use porthole_strategy::{PriorityMerge, SourcePage, state};
+use porthole_types::{CanonicalUrl, Judgment, PageResult, SiteId, TopicId, UrlId, Work};
+use serde::{Deserialize, Serialize};
+
+use super::Writer;
+use crate::engine::crawl::CrawlError;
+use crate::engine::messages::ToNetwork;
+use crate::engine::worth::Worth;
+use crate::result::Scorer;
+
+/// Version of the form of what workers show each other.
+const FORM: u32 = 1;
+
+/// Compression that takes little time.
+const LEVEL: i32 = 1;
+
+/// What is shown is at most this long.
+const MOST_BYTES: usize = 32 << 20;
+
+/// A URL waits for better ones of others at most this long after the last one was taken.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// What a worker shows the others of a result.
+#[derive(Serialize, Deserialize)]
+struct ShownResult<'a> {
+    url: &'a str,
+    depth: u32,
+    /// The page's value for its links, and its best topic; `None` if the URL led to no page.
+    judgment: Option<(f64, u16)>,
+    /// The priority that the URL had and the relevance it led to, unless it was a start URL or a revisit.
+    worth: Option<(f64, f64)>,
+    /// The packed page.
+    page: &'a [u8],
+}
+
+impl ShownResult<'_> {
+    fn pack(&self) -> Option<Vec<u8>> {
+        let bytes = state::save(FORM, self);
+        let length = u32::try_from(bytes.len()).ok()?;
+        Some([&length.to_le_bytes(), &*zstd::bulk::compress(&bytes, LEVEL).ok()?].concat())
+    }
+}
+
+/// The bytes of a result that was shown; `None` if they are damaged.
+fn unpack(shown: &[u8]) -> Option<Vec<u8>> {
+    let (length, compressed) = shown.split_first_chunk()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    zstd::bulk::decompress(compressed, length.min(MOST_BYTES)).ok()
+}
+
+/// What the strategy is shown, and what it is told with that.
+struct Learner<'a> {
+    scorer: &'a mut Scorer,
+    worth: &'a mut Worth,
+    /// Whether the strategy's priorities replace those that the URLs have.
+    replaces: bool,
+}
+
+impl Learner<'_> {
+    /// Shows a result of another worker to the strategy. Returns the new priorities of URLs. What cannot be read is left
+    /// out: it only matters to the order.
+    fn learn(&mut self, shown: &[u8]) -> Vec<(UrlId, f64)> {
+        let Some(bytes) = unpack(shown) else { return Vec::new() };
+        let Ok(shown) = state::restore::<ShownResult<'_>>(FORM, &bytes) else { return Vec::new() };
+        let Ok(url) = CanonicalUrl::parse(shown.url) else { return Vec::new() };
+        if let Some((priority, relevance)) = shown.worth {
+            self.worth.add(priority, relevance);
+        }
+        let strategy = &mut self.scorer.strategy;
+        let Some((relevance, best)) = shown.judgment else {
+            strategy.settled(&url);
+            return Vec::new();
+        };
+        let Some(page) = Page::unpack(shown.page) else { return Vec::new() };
+        let judgment = Judgment { relevance, best: TopicId(best) };
+        let on_topic = self.scorer.is_on_topic(judgment);
+        let source = SourcePage { url: &url, page: &page, judgment, on_topic, depth: shown.depth };
+        let strategy = &mut self.scorer.strategy;
+        strategy.arrived(&source);
+        if page.robots.nofollow {
+            return Vec::new();
+        }
+        let mut priorities = Vec::new();
+        for link in &page.links {
+            let priority = strategy.priority(&source, link);
+            priorities
+                .extend(priority.filter(|_| self.replaces).map(|priority| (link.target.id(), priority)));
+        }
+        priorities
+    }
+}
+
+impl Writer<'_> {
+    /// Takes part in the work of several workers: offers of sites that another one is to have are recalled, and the strategy
+    /// learns from the pages of the others.
+    pub(crate) fn share_sites(&mut self) -> Result<(), CrawlError> {
+        if self.store.worker().is_none() {
+            return Ok(());
+        }
+        let mut busy: Vec<SiteId> = self.run.held.iter().chain(self.run.taken_of.keys()).copied().collect();
+        busy.sort_unstable_by_key(|site| site.0);
+        busy.dedup();
+        self.announce();
+        let replaces = self.run.discipline.merge == PriorityMerge::Latest;
+        let Writer { store, scorer, run, starts, .. } = self;
+        let mut learner = scorer.as_mut().map(|scorer| Learner { scorer, worth: &mut run.worth, replaces });
+        let mut learn = |shown: &[u8]| {
+            let mut priorities = learner.as_mut().map_or_else(Vec::new, |learner| learner.learn(shown));
+            priorities.retain(|(oid, _)| !starts.contains(oid));
+            priorities
+        };
+        let leaving = store.share(&busy, &mut learn)?;
+        for site in leaving {
+            for oid in self.run.offers.of(site) {
+                self.send(ToNetwork::Recall(site, oid));
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows what others have told, if the next URL depends on it. With few requests at a time it does; with many, what
+    /// [`share_sites`](Writer::share_sites) does ten times a second is enough.
+    pub(super) fn follow_others(&mut self) -> Result<(), CrawlError> {
+        if !self.run.is_polite && self.run.wanted > 0 && self.store.has_news() {
+            self.share_sites()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Says how many URLs this worker takes at a time.
+    fn announce(&mut self) {
+        let workers = self.run.limits.workers;
+        let takes = !self.run.is_paused && !self.is_closing();
+        // As many as are requested ahead.
+        let slots = if workers == 1 { 1 } else { 2 * workers };
+        self.store.announce(if takes { slots } else { 0 });
+    }
+
+    /// How many of `wanted` URLs may be taken now, because other workers do not have enough better ones. One may be taken
+    /// after a while in any case.
+    pub(super) fn in_turn(&mut self, wanted: usize) -> usize {
+        let now = self.clock.monotonic();
+        let mut allowed = self.store.in_turn(wanted);
+        let since = *self.run.held_back_since.get_or_insert(now);
+        if allowed == 0 && now.saturating_sub(since) >= LONGEST_WAIT {
+            allowed = 1;
+        }
+        if allowed > 0 {
+            self.run.held_back_since = None;
+        }
+        allowed
+    }
+
+    /// What the others are shown of a page that is about to be scored.
+    pub(super) fn show_page(
+        &self,
+        work: &Work,
+        page: &Page,
+        judgment: Judgment,
+        worth: Option<(f64, f64)>,
+    ) -> Option<Vec<u8>> {
+        let page = self.store.shows_pages().then(|| page.pack())?;
+        let judgment = Some((judgment.relevance, judgment.best.0));
+        ShownResult { url: work.url.as_str(), depth: work.depth, judgment, worth, page: &page }.pack()
+    }
+
+    /// What the others are shown of a result that the strategy is not to wait for any more.
+    pub(super) fn show_settled(&self, work: &Work, result: &PageResult) -> Option<Vec<u8>> {
+        let counts = work.depth > 0 && work.copy.is_none() && result.status != 0;
+        let worth = counts.then_some((work.priority, 0.0));
+        let shown =
+            ShownResult { url: work.url.as_str(), depth: work.depth, judgment: None, worth, page: &[] };
+        if self.store.shows_pages() { shown.pack() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use porthole_page::Extractor;
+    use porthole_strategy::{Part, Strategy};
+    use porthole_types::Headers;
+
+    use super::*;
+
+    /// Records what it is shown.
+    #[derive(Default)]
+    struct Recorder(Vec<String>);
+
+    impl Strategy for Recorder {
+        fn name(&self) -> &str {
+            "recorder"
+        }
+
+        fn arrived(&mut self, source: &SourcePage<'_>) {
+            let terms = source.page.terms().len();
+            self.0.push(format!("{} {} {} {terms}", source.url, source.judgment.relevance, source.depth));
+        }
+
+        fn settled(&mut self, url: &CanonicalUrl) {
+            self.0.push(format!("{url} settled"));
+        }
+
+        fn priority(&mut self, _: &SourcePage<'_>, link: &porthole_page::Link) -> Option<f64> {
+            (link.first_leaf > 0).then_some(0.25)
+        }
+
+        fn explain(&mut self, _: &SourcePage<'_>, _: &porthole_page::Link) -> Vec<Part> {
+            Vec::new()
+        }
+
+        fn save(&self) -> Option<Vec<u8>> {
+            Some(self.0.join("\n").into_bytes())
+        }
+    }
+
+    #[test]
+    fn a_strategy_sees_the_results_of_others() {
+        let html = b"<title>owls</title><p>snowy owls<p><a href=/b>barn owls</a>";
+        let url = CanonicalUrl::parse("http://a.test/a").unwrap();
+        let page = Extractor::default().extract(&url, &Headers::new(), html);
+        let judgment = Some((0.75, 0));
+        let shown = ShownResult {
+            url: url.as_str(),
+            depth: 2,
+            judgment,
+            worth: Some((0.5, 0.75)),
+            page: &page.pack(),
+        };
+        let gone =
+            ShownResult { url: "http://a.test/gone", depth: 1, judgment: None, worth: None, page: &[] };
+        let (shown, gone) = (shown.pack().unwrap(), gone.pack().unwrap());
+        let mut scorer = Scorer { strategy: Box::new(Recorder::default()), marks: Vec::new() };
+        let mut worth = Worth::default();
+        for replaces in [true, false] {
+            let mut learner = Learner { scorer: &mut scorer, worth: &mut worth, replaces };
+            let target = page.links[0].target.id();
+            assert_eq!(learner.learn(&shown), if replaces { vec![(target, 0.25)] } else { vec![] });
+            assert_eq!(learner.learn(&gone), []);
+            // Of another version, or damaged.
+            assert_eq!(learner.learn(&shown[..shown.len() - 1]), []);
+            assert_eq!(learner.learn(b"x"), []);
+        }
+        let seen = String::from_utf8(scorer.strategy.save().unwrap()).unwrap();
+        let terms = page.terms().len();
+        let once = format!("http://a.test/a 0.75 2 {terms}\nhttp://a.test/gone settled");
+        assert_eq!(seen, format!("{once}\n{once}"));
+        assert!(worth.of(0.6) > 0.5, "the link of another worker led to a page of 0.75");
+    }
+}
