@@ -69,19 +69,25 @@ def main():
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, workers=4, pages=200_000, latency=0.03)
+    parser.add_argument("--seconds", type=int, default=600, help="time with kills and stops (default: %(default)s)")
+    parser.add_argument("--every", type=float, default=5, help="seconds between two of them (default: %(default)s)")
+    parser.add_argument("--compare", type=int, default=0, metavar="SECONDS", help="measure the cost of the reader before")
+    return parser.parse_args()
+
+
+def option_parser(description, workers, pages, latency):
+    """The options of every script that crawls the made-up web with several workers, with these defaults."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = pathlib.Path(__file__).resolve().parent.parent
     parser.add_argument("--porthole", default=str(root / "target/release/porthole"))
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--seconds", type=int, default=600, help="time with kills and stops (default: %(default)s)")
-    parser.add_argument("--pages", type=int, default=200_000, help="pages of the web (default: %(default)s)")
-    parser.add_argument("--every", type=float, default=5, help="seconds between two of them (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=workers)
+    parser.add_argument("--pages", type=int, default=pages, help="pages of the web (default: %(default)s)")
+    parser.add_argument("--latency", type=float, default=latency, help="seconds until the web answers (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--latency", type=float, default=0.03, help="seconds until the web answers (default: %(default)s)")
     parser.add_argument("--no-hubs", action="store_true", help="compute no hubs, so that no page is visited again")
-    parser.add_argument("--compare", type=int, default=0, metavar="SECONDS", help="measure the cost of the reader before")
     parser.add_argument("--keep", action="store_true", help="keep the folder")
-    return parser.parse_args()
+    return parser
 
 
 def say(text):

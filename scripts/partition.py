@@ -12,7 +12,6 @@ comes from a worker that no longer owns the site, no site has two requests at on
 Needs root, iproute2 and Debian's PostgreSQL; everything is on this machine. Exits with 1 if a check fails.
 """
 
-import argparse
 import os
 import pathlib
 import shutil
@@ -57,16 +56,8 @@ def main():
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser.add_argument("--porthole", default=str(root / "target/release/porthole"))
-    parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--pages", type=int, default=20_000, help="pages of the web (default: %(default)s)")
+    parser = chaos.option_parser(__doc__, workers=3, pages=20_000, latency=0.05)
     parser.add_argument("--cuts", type=int, default=3, help="how often a worker is cut off (default: %(default)s)")
-    parser.add_argument("--latency", type=float, default=0.05, help="seconds until the web answers (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-hubs", action="store_true", help="compute no hubs, so that no page is visited again")
-    parser.add_argument("--keep", action="store_true", help="keep the folder")
     return parser.parse_args()
 
 
