@@ -21,7 +21,7 @@ const KINDS: [LinkKind; 7] = [
 impl Page {
     /// The page as bytes, without its text: title, language, links, leaves without their texts, terms.
     pub fn pack(&self) -> Vec<u8> {
-        let mut out = Packer(vec![FORM]);
+        let mut out = PackedWriter(vec![FORM]);
         out.text(&self.title);
         out.text(self.language);
         out.0.extend(self.simhash.to_le_bytes());
@@ -62,7 +62,7 @@ impl Page {
 
     /// The page of such bytes; `None` if they are damaged or of another version.
     pub fn unpack(bytes: &[u8]) -> Option<Page> {
-        let mut rest = Unpacker(bytes);
+        let mut rest = PackedReader(bytes);
         if rest.byte()? != FORM {
             return None;
         }
@@ -83,7 +83,7 @@ impl Page {
         })?;
         let own_terms = rest.terms()?;
         let paths = rest.bytes()?.to_vec();
-        let links = rest.list(Unpacker::link)?;
+        let links = rest.list(PackedReader::link)?;
         rest.0.is_empty().then(|| Page {
             title,
             language,
@@ -100,9 +100,9 @@ impl Page {
     }
 }
 
-struct Packer(Vec<u8>);
+struct PackedWriter(Vec<u8>);
 
-impl Packer {
+impl PackedWriter {
     /// A number in as few bytes as it needs, seven bits each.
     fn number(&mut self, mut number: usize) {
         while number >= 0x80 {
@@ -127,9 +127,9 @@ impl Packer {
     }
 }
 
-struct Unpacker<'b>(&'b [u8]);
+struct PackedReader<'b>(&'b [u8]);
 
-impl<'b> Unpacker<'b> {
+impl<'b> PackedReader<'b> {
     fn byte(&mut self) -> Option<u8> {
         self.array().map(|[byte]| byte)
     }
