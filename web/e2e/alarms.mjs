@@ -16,7 +16,7 @@ export const scenarios = [
     await alarm.getByText(/mean relevance fell from 0\.\d+ to 0\.\d+/).waitFor();
     const { alarms } = await world.api('/w/drop/status');
     assert.deepEqual(alarms.map(({ kind, is_active }) => [kind, is_active]), [['relevance falls', true]]);
-    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByRole('button', { name: 'Resume the crawl' }).waitFor();
     assert.equal(await alarm.count(), 0, 'no alarm outlives its crawl');
   }],

@@ -33,11 +33,11 @@ export const scenarios = [
   }],
   ['pause and resume, each with its outcome', async ({ page, origin }) => {
     await page.goto(`${origin}/w/birds/crawl`);
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByRole('heading', { name: /Paused for Birds/ }).waitFor();
     await page.getByText('porthole -C birds pause').first().waitFor();
     await page.getByText('The crawl is paused').waitFor();
-    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
     await page.getByRole('heading', { name: /Crawling for Birds/ }).waitFor();
     const before = Number(await page.locator('.scatter').getAttribute('data-dots'));
     await page.waitForFunction((before) => Number(document.querySelector('.scatter').dataset.dots) > before, before);
@@ -80,9 +80,9 @@ export const scenarios = [
     await page.goto(`${origin}/w/foreign/crawl`);
     await page.getByRole('heading', { name: /Crawling for/ }).waitFor();
     await page.waitForFunction(() => Number(document.querySelector('.scatter')?.dataset.dots) > 5);
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByRole('heading', { name: /Paused/ }).waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await once(other, 'close');
     await page.getByRole('button', { name: 'Resume the crawl' }).waitFor();
   }],
