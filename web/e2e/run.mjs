@@ -4,7 +4,8 @@
  *   PORTHOLE=../target/release/porthole npm run e2e
  *
  * With E2E_PICTURES=FOLDER, a failed test leaves a picture of the page there. E2E_ONLY=access,alarms runs some groups only;
- * access, alarms and teaching need no other.
+ * access, alarms and teaching need no other. E2E_DIST=1 tests the front end of `dist` instead of the one that is built into the
+ * program.
  */
 import { test } from 'node:test';
 import { findBrowser } from './browser.mjs';

@@ -9,7 +9,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { launch } from './browser.mjs';
+import { launch, useDist } from './browser.mjs';
 import { planted } from './planted.mjs';
 
 /** Pages about birds in the synthetic web of seed 21, as in docs/guide.md. */
@@ -36,12 +36,18 @@ export function findProgram() {
 }
 
 export class World {
-  static async create(program) {
+  /** Without any server yet. */
+  static empty(program) {
     const world = new World();
     world.program = program;
     world.folder = mkdtempSync(join(tmpdir(), 'porthole-e2e-'));
     world.children = [];
     world.proxies = [];
+    return world;
+  }
+
+  static async create(program) {
+    const world = World.empty(program);
     world.proxy = await startProxy(new URL(await world.serveWeb(['--seed', '21'])));
     world.environment = { ...process.env, http_proxy: world.proxy.address, no_proxy: '', NO_COLOR: '1' };
     world.search = await startSearch();
@@ -58,6 +64,7 @@ export class World {
   /** A tab whose errors fail the tests. */
   async open(context) {
     const page = await context.newPage();
+    if (process.env.E2E_DIST) await useDist(page);
     page.setDefaultTimeout(PATIENCE);
     this.problems ??= [];
     page.on('pageerror', (error) => this.problems.push(`${page.url()}: ${error.message}`));
@@ -174,7 +181,7 @@ function startSearch() {
   return listen(server, { questions });
 }
 
-async function listen(server, more = {}) {
+export async function listen(server, more = {}) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { server, address: `http://127.0.0.1:${server.address().port}`, ...more };

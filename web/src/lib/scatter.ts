@@ -39,6 +39,8 @@ export class Scatter {
   private from = 0;
   private to = 1;
   private drawn = 0;
+  /** Pixel in which the lines end as they are drawn. */
+  private linesEnd = -1;
   private shades: Uint8Array = new Uint8Array(0);
   private mask: Float32Array = new Float32Array(0);
   private size = 3;
@@ -138,6 +140,7 @@ export class Scatter {
 
   drawLines() {
     const context = this.lines;
+    this.linesEnd = this.dots.length ? Math.floor(this.x(this.dots.length - 1)) : -1;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     this.drawAxes(context);
@@ -212,7 +215,8 @@ export class Scatter {
         this.pixels.putImageData(image, 0, 0, x, 0, width, image.height);
       }
     }
-    this.drawLines();
+    // The lines of a long crawl take most of the time of an update, and end in the same pixel as before.
+    if (Math.floor(this.x(this.dots.length - 1)) !== this.linesEnd) this.drawLines();
   }
 
   /** Fewer dots are larger and more opaque, so that both three and 200,000 can be read. */
