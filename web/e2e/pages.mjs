@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { BIRDS } from './world.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PAGES = ['/', '/lab', '/ask', '/w/birds/crawl', '/w/birds/setup', '/w/birds/topics', '/w/birds/results/pages', '/w/birds/results/hubs', '/w/birds/results/authorities',
+const PAGES = ['/', '/lab', '/lab/trial', '/ask', '/w/birds/crawl', '/w/birds/setup', '/w/birds/topics', '/w/birds/results/pages', '/w/birds/results/hubs', '/w/birds/results/authorities',
   '/w/birds/results/sites', '/w/birds/results/clusters', '/w/birds/results/graph', '/w/birds/search?q=bird', `/w/birds/page?url=${encodeURIComponent(BIRDS[0])}`, '/w/birds/teach', '/w/birds/query?sql=select+1+as+one', '/w/birds/exports'];
 
 export const scenarios = [

@@ -7,6 +7,7 @@
  * are cut off without an ellipsis, are reported.
  */
 import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BIRDS, World, findProgram } from './world.mjs';
 
@@ -43,6 +44,7 @@ async function crawl() {
   world.hurry(NAME, 0.05);
   await world.run(['-C', NAME, 'crawl', '--pages', options.pages]);
   await world.run(['-C', NAME, 'distill']);
+  await world.run(['lab', 'run', fileURLToPath(new URL('../../experiments/quick.toml', import.meta.url)), '--samples', '2', '--out', 'quick']);
   await world.run(['start', ...BIRDS, 'owls', '--yes', '--no-crawl', '--contact', 'you@example.org']);
   world.hurry(NAME, 0.5);
   world.start(['-C', NAME, 'crawl', '--patience', '0']);
@@ -53,7 +55,7 @@ async function crawl() {
 function pages(url) {
   const within = (path) => `/w/${NAME}/${path}`;
   return {
-    start: '/', lab: '/lab', ask: '/ask', asked: `/ask?w=${NAME}&url=${encodeURIComponent(url)}`, crawl: within('crawl'), time: within('crawl?axis=time'), new: '/w/owls/crawl', setup: within('setup'), topics: within('topics?topic=%2FScience%2FBiology%2FBirds'),
+    start: '/', lab: '/lab', run: '/lab/quick', ask: '/ask', asked: `/ask?w=${NAME}&url=${encodeURIComponent(url)}`, crawl: within('crawl'), time: within('crawl?axis=time'), new: '/w/owls/crawl', setup: within('setup'), topics: within('topics?topic=%2FScience%2FBiology%2FBirds'),
     ...Object.fromEntries(['pages', 'hubs', 'authorities', 'sites', 'clusters', 'graph'].map((kind) => [kind, within(`results/${kind}`)])), empty: '/w/owls/results/pages',
     search: within('search?q=bird'), story: within(`page?url=${encodeURIComponent(url)}`), unknown: within('page?url=http%3A%2F%2Fnone.example%2F'), teach: within('teach'),
     query: within('query'), answer: within('query?sql=select+kind%2C+count(*)+as+events+from+event+group+by+1'), exports: within('exports'), missing: '/w/none/crawl',

@@ -4,7 +4,7 @@
  *   PORTHOLE=../target/release/porthole npm run e2e
  *
  * With E2E_PICTURES=FOLDER, a failed test leaves a picture of the page there. E2E_ONLY=access,alarms runs some groups only;
- * access, alarms and teaching need no other. E2E_DIST=1 tests the front end of `dist` instead of the one that is built into the
+ * access, alarms, lab and teaching need no other. E2E_DIST=1 tests the front end of `dist` instead of the one that is built into the
  * program.
  */
 import { test } from 'node:test';
@@ -16,6 +16,7 @@ import * as crawl from './crawl.mjs';
 import * as firstMinute from './first-minute.mjs';
 import * as pages from './pages.mjs';
 import * as hostile from './hostile.mjs';
+import * as lab from './lab.mjs';
 import * as teaching from './teaching.mjs';
 
 const program = findProgram();
@@ -29,7 +30,7 @@ test('the dashboard', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void world.end().then(() => process.exit(1)));
   try {
     // The order matters: later scenarios look at the crawls of earlier ones.
-    const all = { access, firstMinute, crawl, hostile, pages, alarms, teaching };
+    const all = { access, firstMinute, crawl, hostile, lab, pages, alarms, teaching };
     const wanted = process.env.E2E_ONLY?.split(',') ?? Object.keys(all);
     for (const group of wanted.map((name) => all[name])) {
       for (const [name, scenario] of group.scenarios) {

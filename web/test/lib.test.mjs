@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Dots } from '../src/lib/dots.ts';
 import { address, bytes, count, duration, isWebAddress, percent, short } from '../src/lib/format.ts';
 import { highlight } from '../src/lib/highlight.ts';
+import { crawlsOf, difference, isClear, meanOf, measuredAt, measuresOf } from '../src/lib/lab.ts';
 import { place } from '../src/lib/layout.ts';
 import { discMask, ticks } from '../src/lib/scatter.ts';
 import { chartOf, toCsv } from '../src/lib/table.ts';
@@ -110,4 +111,25 @@ test('a layout keeps linked nodes together and no two at one place', () => {
   const mean = (from, to) => { let sum = 0; for (let i = from; i < to; i++) sum += distance(0, i); return sum / (to - from); };
   assert.ok(mean(1, 10) < mean(10, 20));
   assert.deepEqual(place(5, [[0, 1]]), place(5, [[0, 1]]));
+});
+
+test('strategies are compared crawl by crawl, and every topic has the same weight', () => {
+  const crawl = (strategy, topic, sample, harvest) => ({ topic, strategy, sample, fetched: 10, harvest: { 10: harvest }, recall: { 10: harvest / 2 } });
+  const rows = [
+    crawl('soft', '/A', 0, 0.2), crawl('soft', '/A', 1, 0.4), crawl('soft', '/A', 2, 0.6), crawl('soft', '/B', 0, 0.8),
+    crawl('ours', '/A', 0, 0.3), crawl('ours', '/A', 1, 0.5), crawl('ours', '/B', 0, 0.7), crawl('ours', '/C', 0, 1),
+  ];
+  const crawls = crawlsOf([...rows, { topic: '/A' }, { strategy: 'soft', topic: '/A', harvest: null, recall: {} }]);
+  assert.equal(crawls.length, rows.length);
+  assert.deepEqual(measuredAt(crawls), [10]);
+  const [harvest, recall, ...others] = measuresOf(crawls);
+  assert.deepEqual([harvest.name, recall.name, others], ['harvest at 10', 'recall at 10', []]);
+  // 0.4 in /A, 0.8 in /B.
+  assert.ok(Math.abs(meanOf(crawls, 'soft', harvest) - 0.6) < 1e-12);
+  // +0.1 twice in /A, -0.1 in /B; /C has no pair.
+  const ahead = difference(crawls, 'ours', 'soft', harvest);
+  assert.ok(Math.abs(ahead.mean) < 1e-12 && ahead.pairs === 3, JSON.stringify(ahead));
+  assert.ok(Math.abs(ahead.low + 0.1) < 1e-12 && Math.abs(ahead.high - 0.1) < 1e-12, JSON.stringify(ahead));
+  assert.equal(difference(crawls, 'none', 'soft', harvest), null);
+  assert.ok(isClear({ mean: 1, low: 0.1, high: 2, pairs: 6 }) && !isClear({ mean: 1, low: 0.1, high: 2, pairs: 5 }) && !isClear({ mean: 1, low: -0.1, high: 2, pairs: 9 }));
 });
