@@ -1,8 +1,9 @@
 //! Facts about a web and its topics that do not depend on any crawl.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use porthole_types::UrlId;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::labelled::LabelledWeb;
@@ -73,101 +74,152 @@ impl WebFacts {
             let topics = web.topics.get(id).map_or(&[][..], |(_, topics)| topics);
             topics.iter().map(|topic| web.tree.path(*topic)).collect()
         };
-        let topics = targets.iter().map(|target| {
-            let links = WebLinks::of(web);
+        let links = WebLinks::of(web);
+        let cited = CitedTopics::of(&links, of_page);
+        let facts = |target: &CrawlTarget| {
             let depth = target.topic.split('/').filter(|name| !name.is_empty()).count();
-            let beside = CitedTopic::of(&links, &target.topic, &target.pages, of_page);
+            let beside = CitedTopic::of(&links, &cited, &target.topic, &target.pages);
             (target.topic.clone(), TopicFacts { depth, beside, ..TopicFacts::of(&links, &target.pages) })
-        });
+        };
         WebFacts {
             pages: web.counts.len(),
             hosts: web.hosts,
-            links: WebLinks::of(web).pages().map(|(_, targets)| targets.count()).sum(),
+            links: cited.links,
             labelled: web.topics.len(),
             trained: web.trained_on.len(),
-            topics: topics.collect(),
+            topics: targets.par_iter().map(facts).collect(),
         }
     }
 }
 
-/// The links between pages.
-pub(super) struct WebLinks<'a> {
-    links: &'a BTreeMap<UrlId, Vec<UrlId>>,
-    is_page: Box<dyn Fn(&UrlId) -> bool + 'a>,
+/// The links between pages. Pages are known by their place in the order of their ids, so that sums are the same in every
+/// run and need no map.
+pub(super) struct WebLinks {
+    ids: Vec<UrlId>,
+    /// Whether it is a page whose links are known.
+    is_read: Vec<bool>,
+    /// Places of the pages that each links to.
+    targets: Vec<Vec<u32>>,
 }
 
-impl<'a> WebLinks<'a> {
-    fn of(web: &'a LabelledWeb) -> Self {
-        WebLinks { links: &web.links, is_page: Box::new(|id| web.counts.contains_key(id)) }
+impl WebLinks {
+    fn of(web: &LabelledWeb) -> Self {
+        WebLinks::new(&web.links, |id| web.counts.contains_key(id))
     }
 
     /// All links, including those to URLs without a page.
     #[cfg(test)]
-    pub(super) fn all(links: &'a BTreeMap<UrlId, Vec<UrlId>>) -> Self {
-        WebLinks { links, is_page: Box::new(|_| true) }
+    pub(super) fn all(links: &BTreeMap<UrlId, Vec<UrlId>>) -> Self {
+        WebLinks::new(links, |_| true)
     }
 
-    fn pages(&self) -> impl Iterator<Item = (&UrlId, impl Iterator<Item = &UrlId>)> {
-        let own = self.links.iter().filter(|(id, _)| (self.is_page)(id));
-        own.map(|(id, targets)| (id, targets.iter().filter(|target| (self.is_page)(target))))
+    fn new(links: &BTreeMap<UrlId, Vec<UrlId>>, is_page: impl Fn(&UrlId) -> bool) -> Self {
+        let mut known: HashSet<UrlId> = links.keys().copied().collect();
+        known.extend(links.values().flatten().filter(|id| is_page(id)));
+        let mut ids: Vec<UrlId> = known.into_iter().collect();
+        ids.sort_unstable();
+        let places: HashMap<UrlId, u32> = ids.iter().copied().zip(0..).collect();
+        let targets_of = |id: &UrlId| {
+            let all = links.get(id).into_iter().flatten();
+            all.filter(|target| is_page(target)).map(|target| places[target]).collect()
+        };
+        WebLinks {
+            is_read: ids.iter().map(|id| links.contains_key(id) && is_page(id)).collect(),
+            targets: ids.iter().map(targets_of).collect(),
+            ids,
+        }
     }
-}
 
-impl WebLinks<'_> {
+    /// Pages whose links are known, with the places that they link to.
+    fn pages(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        let all = self.targets.iter().enumerate().filter(|(place, _)| self.is_read[*place]);
+        all.map(|(place, targets)| (place, targets.as_slice()))
+    }
+
+    /// Whether each is one of these pages.
+    fn are_in(&self, pages: &HashSet<UrlId>) -> Vec<bool> {
+        self.ids.iter().map(|id| pages.contains(id)).collect()
+    }
+
     /// Share of the random walks from these pages that end at one of them, by number of links. A walk that reaches a
     /// page without links does not count.
-    fn walks(&self, from: &HashSet<UrlId>) -> Vec<f64> {
-        let targets = |id: &UrlId| {
-            let all = self.links.get(id).into_iter().flatten();
-            all.filter(|target| (self.is_page)(target)).copied().collect::<Vec<UrlId>>()
-        };
-        // In the order of ids, so that sums are the same in every run.
-        let mut at: BTreeMap<UrlId, f64> = from.iter().map(|id| (*id, 1.0)).collect();
+    fn walks(&self, from: &[bool]) -> Vec<f64> {
+        let mut at: Vec<f64> = from.iter().map(|is_from| f64::from(u8::from(*is_from))).collect();
         let walk = |_| {
-            let mut next: BTreeMap<UrlId, f64> = BTreeMap::new();
-            for (id, weight) in &at {
-                let targets = targets(id);
-                for target in &targets {
-                    *next.entry(*target).or_default() += weight / targets.len() as f64;
+            let mut next = vec![0.0; at.len()];
+            for (weight, targets) in at.iter().zip(&self.targets).filter(|(weight, _)| **weight > 0.0) {
+                for target in targets {
+                    next[*target as usize] += weight / targets.len() as f64;
                 }
             }
             at = next;
-            let there: f64 = at.iter().filter(|(id, _)| from.contains(id)).map(|(_, weight)| weight).sum();
-            there / at.values().sum::<f64>().max(f64::MIN_POSITIVE)
+            let there: f64 =
+                at.iter().zip(from).filter(|(_, is_from)| **is_from).map(|(weight, _)| weight).sum();
+            there / at.iter().sum::<f64>().max(f64::MIN_POSITIVE)
         };
         (0..WALKS).map(walk).collect()
+    }
+}
+
+/// How often each topic is cited by all pages.
+pub(super) struct CitedTopics {
+    /// Paths, in order.
+    paths: Vec<String>,
+    /// Numbers of the topics of each page.
+    of_page: Vec<Vec<u32>>,
+    /// Links to pages of each topic.
+    by_all: Vec<usize>,
+    /// All links.
+    links: usize,
+}
+
+impl CitedTopics {
+    pub(super) fn of(links: &WebLinks, of_page: impl Fn(&UrlId) -> Vec<String>) -> Self {
+        let paths_of_page: Vec<Vec<String>> = links.ids.iter().map(of_page).collect();
+        let paths: BTreeSet<&str> = paths_of_page.iter().flatten().map(String::as_str).collect();
+        let numbers: HashMap<&str, u32> = paths.iter().copied().zip(0..).collect();
+        let of_page: Vec<Vec<u32>> = paths_of_page
+            .iter()
+            .map(|paths| paths.iter().map(|path| numbers[path.as_str()]).collect())
+            .collect();
+        let mut cited = CitedTopics {
+            by_all: vec![0; paths.len()],
+            paths: paths.into_iter().map(str::to_owned).collect(),
+            of_page,
+            links: 0,
+        };
+        (cited.by_all, cited.links) = cited.count(links.pages());
+        cited
+    }
+
+    /// Links of some pages to each topic, and all their links.
+    fn count<'a>(&self, pages: impl Iterator<Item = (usize, &'a [u32])>) -> (Vec<usize>, usize) {
+        let (mut by_topic, mut all) = (vec![0; self.paths.len()], 0);
+        for target in pages.flat_map(|(_, targets)| targets) {
+            all += 1;
+            self.of_page[*target as usize].iter().for_each(|topic| by_topic[*topic as usize] += 1);
+        }
+        (by_topic, all)
     }
 }
 
 impl CitedTopic {
     /// The topic with another top level name that is cited most, relative to all pages.
     pub(super) fn of(
-        links: &WebLinks<'_>,
+        links: &WebLinks,
+        cited: &CitedTopics,
         topic: &str,
         pages: &HashSet<UrlId>,
-        of_page: impl Fn(&UrlId) -> Vec<String>,
     ) -> Option<CitedTopic> {
         let top = |path: &str| path.split('/').nth(1).map(str::to_owned);
-        let mut known: HashMap<UrlId, Vec<String>> = HashMap::new();
-        let (mut own, mut all) = (0_usize, 0_usize);
-        let mut cited: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-        for (id, targets) in links.pages() {
-            let is_own = pages.contains(id);
-            for target in targets {
-                all += 1;
-                own += usize::from(is_own);
-                for topic in known.entry(*target).or_insert_with(|| of_page(target)) {
-                    let [by_own, by_all] = cited.entry(topic.clone()).or_default();
-                    *by_own += usize::from(is_own);
-                    *by_all += 1;
-                }
-            }
-        }
-        let is_far =
-            |(path, [by_own, _]): &(String, [usize; 2])| *by_own >= ENOUGH && top(path) != top(topic);
-        let beside = cited.into_iter().filter(is_far).map(|(topic, [by_own, by_all])| {
-            let times = (by_own as f64 / own as f64) / (by_all as f64 / all as f64);
-            CitedTopic { topic, links: by_own, times }
+        let is_own = links.are_in(pages);
+        let (by_own, own) = cited.count(links.pages().filter(|(page, _)| is_own[*page]));
+        let all = cited.links;
+        let counts = by_own.iter().zip(&cited.by_all);
+        let far = cited.paths.iter().zip(counts).filter(|(path, _)| top(path) != top(topic));
+        let beside = far.filter(|(_, (by_own, _))| **by_own >= ENOUGH).map(|(path, (by_own, by_all))| {
+            let times = (*by_own as f64 / own as f64) / (*by_all as f64 / all as f64);
+            CitedTopic { topic: path.clone(), links: *by_own, times }
         });
         beside.max_by(|a, b| a.times.total_cmp(&b.times))
     }
@@ -175,19 +227,16 @@ impl CitedTopic {
 
 impl TopicFacts {
     /// Computed from the distinct links between pages.
-    pub(super) fn of(links: &WebLinks<'_>, topic: &HashSet<UrlId>) -> Self {
+    pub(super) fn of(links: &WebLinks, topic: &HashSet<UrlId>) -> Self {
+        let is_own = links.are_in(topic);
         let (mut pages, mut own, mut others) = (0_usize, [0_usize; 2], [0_usize; 2]);
         let (mut once, mut again) = (0_usize, 0_usize);
-        for (id, targets) in links.pages() {
+        for (page, targets) in links.pages() {
             pages += 1;
-            let (mut all, mut about) = (0, 0);
-            for target in targets {
-                all += 1;
-                about += usize::from(topic.contains(target));
-            }
-            let of = if topic.contains(id) { &mut own } else { &mut others };
+            let about = targets.iter().filter(|target| is_own[**target as usize]).count();
+            let of = if is_own[page] { &mut own } else { &mut others };
             of[0] += about;
-            of[1] += all;
+            of[1] += targets.len();
             once += usize::from(about > 0);
             again += usize::from(about > 1);
         }
@@ -195,7 +244,7 @@ impl TopicFacts {
         TopicFacts {
             depth: 0,
             beside: None,
-            walks: links.walks(topic),
+            walks: links.walks(&is_own),
             pages: topic.len(),
             base_rate: share(topic.len(), pages),
             cited_by_own: share(own[0], own[1]),

@@ -10,7 +10,7 @@ use porthole_topic::{ClassifierShape, Taxonomy};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 
-use super::facts::{CitedTopic, TopicFacts, WebLinks};
+use super::facts::{CitedTopic, CitedTopics, TopicFacts, WebLinks};
 use super::labelled::{self, LabelledWeb, share};
 use super::target::CrawlTarget;
 use super::{
@@ -328,8 +328,9 @@ fn hand_computed_cited_topics() {
         let path = if aid.contains(page) { "/Health/Aid" } else { "/Sports/Cars" };
         vec![path.to_owned()]
     };
-    let beside =
-        |topic: &str| CitedTopic::of(&WebLinks::all(&links), topic, &[id(0)].into_iter().collect(), of_page);
+    let links = WebLinks::all(&links);
+    let cited = CitedTopics::of(&links, of_page);
+    let beside = |topic: &str| CitedTopic::of(&links, &cited, topic, &[id(0)].into_iter().collect());
     // All of its 25 links lead there, and 30 of all 55 links.
     let found = beside("/Sports/Cycling").unwrap();
     assert_eq!((found.topic.as_str(), found.links), ("/Health/Aid", 25));
