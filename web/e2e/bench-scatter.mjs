@@ -9,9 +9,10 @@
  * so many a second, and serves its dashboard meanwhile; `--dist` shows the front end of `dist` instead of the one that is
  * built into the program.
  *
- * Prints the main-thread work an update took: handling, rendering and drawing by the page's own clock, and all tasks of the
- * main thread by the browser's, for every second divided by its updates. Then the heap at the end, after a collection.
- * Exits with 1 if an update took 16 ms or more at the 95th percentile by either measure, or the heap is 200 MB or more.
+ * An update is an event with dots or with a new status. Prints the main-thread work that it took: handling, rendering and
+ * drawing by the page's own clock; and all CPU time of the main thread, painting included, for every second divided by its
+ * updates. Then the heap at the end, after a collection. Exits with 1 if an update took 16 ms or more at the 95th percentile by
+ * either measure, or the heap is 200 MB or more.
  */
 import { parseArgs } from 'node:util';
 import { startMock } from '../dev/mock.mjs';
@@ -81,14 +82,14 @@ async function startMade() {
   return { address, name: 'owls', end };
 }
 
-/** In the page: the work of every update with dots, from its event to what is drawn for it in the next frame. */
+/** In the page: the work of every update, from its event to what is drawn for it in the next frame. */
 function timeUpdates() {
   const updates = (window.__updates = []);
   const longTasks = (window.__longTasks = []);
   new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask' });
   const listen = EventSource.prototype.addEventListener;
   EventSource.prototype.addEventListener = function (name, take, options) {
-    if (name !== 'dots') return listen.call(this, name, take, options);
+    if (name !== 'dots' && name !== 'status') return listen.call(this, name, take, options);
     return listen.call(this, name, (event) => {
       const start = performance.now();
       const update = { handled: 0, drawn: 0 };
