@@ -173,12 +173,15 @@ pub(crate) struct BenchClassifier {
 
 #[derive(Debug, Args)]
 pub(crate) struct Synth {
-    /// Number of pages
-    #[arg(long, default_value_t = 20_000)]
-    pub(crate) pages: u32,
-    /// Random seed; the same seed gives the same bytes on every machine
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Parameters of the web, as `[web]` of an experiment has them; the flags override them
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) web: Option<PathBuf>,
+    /// Number of pages [default: 20000]
+    #[arg(long)]
+    pub(crate) pages: Option<u32>,
+    /// Random seed; the same seed gives the same bytes on every machine [default: 1]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
     /// Mean size of a content page in bytes of HTML
     #[arg(long)]
     pub(crate) page_bytes: Option<u32>,

@@ -1,5 +1,6 @@
 //! The program as a user runs it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -96,6 +97,20 @@ fn web_stats_of_a_file_that_warcio_wrote() {
     assert!(stats["pages"].as_u64() > Some(0) && stats["charsets"].is_object());
     assert!(error_of(&["lab", "web-stats", "no-such.warc.gz"]).contains("no-such.warc.gz"));
     assert_eq!(porthole(&["lab", "web-stats"]).status.code(), Some(4), "bad arguments");
+}
+
+#[test]
+fn parameters_of_a_synthetic_web_come_from_a_file_and_flags() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("web.toml");
+    fs::write(&file, "pages = 2000\nseed = 7\nlinks = 12\n").unwrap();
+    let file = file.to_str().unwrap();
+    let of = |flags: &[&str]| json(&[&["lab", "synth", "--web", file, "--stats", "--json"], flags].concat());
+    assert_eq!(of(&[])["pages"].as_u64(), Some(2000));
+    assert_eq!(of(&["--pages", "3000"]), of(&["--pages", "3000", "--seed", "7"]));
+    assert_ne!(of(&[]), of(&["--seed", "8"]));
+    fs::write(file, "page = 2000\n").unwrap();
+    assert!(error_of(&["lab", "synth", "--web", file, "--stats"]).contains("unknown field"));
 }
 
 #[test]

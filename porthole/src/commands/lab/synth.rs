@@ -1,5 +1,6 @@
 //! `porthole lab synth`: generates a synthetic web; prints its figures or a page, or serves it.
 
+use std::fs;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,19 +11,13 @@ use porthole_types::{CanonicalUrl, Clock, ManualClock};
 use porthole_webs::synth::{ServeOptions, SynthParams, SyntheticWeb, serve};
 
 use crate::cli;
-use crate::output;
+use crate::output::{self, misuse};
 
 pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
     if !arguments.stats && !arguments.labels && arguments.get.is_none() && arguments.serve.is_none() {
         bail!("nothing to do: add --stats, --labels, --get URL or --serve 127.0.0.1:8080");
     }
-    let defaults = SynthParams::default();
-    let params = SynthParams {
-        seed: arguments.seed,
-        pages: arguments.pages,
-        page_bytes: arguments.page_bytes.unwrap_or(defaults.page_bytes),
-        ..defaults
-    };
+    let params = params(&arguments)?;
     // A served web changes with real time; printed output must be the same every day.
     let clock: Arc<dyn Clock> =
         if arguments.serve.is_some() { Arc::new(SystemClock) } else { Arc::new(ManualClock::default()) };
@@ -40,6 +35,23 @@ pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
         serve_until_interrupted(web, addr).await?;
     }
     Ok(())
+}
+
+/// The parameters of the file, or the default ones, with those of the flags.
+fn params(arguments: &cli::Synth) -> anyhow::Result<SynthParams> {
+    let given = match &arguments.web {
+        None => SynthParams::default(),
+        Some(file) => {
+            let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            toml::from_str(&text).map_err(|error| misuse(format!("{}: {error}", file.display())))?
+        }
+    };
+    Ok(SynthParams {
+        seed: arguments.seed.unwrap_or(given.seed),
+        pages: arguments.pages.unwrap_or(given.pages),
+        page_bytes: arguments.page_bytes.unwrap_or(given.page_bytes),
+        ..given
+    })
 }
 
 fn print_stats(web: &SyntheticWeb, json: bool) -> anyhow::Result<()> {
