@@ -10,9 +10,10 @@ use crate::{FetchOutcome, FetchPoint, FetchedUrl, Result};
 const COLUMNS: &str = "\"fetch\".seq, lastvisited, relevance, kcid, state, copy_of, failure";
 
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<FetchPoint>> {
+    // As in `tried::read`, `<=` stands for `=`.
     let mut read = db.prepare(&format!(
         "select {COLUMNS} from \"fetch\" cross join crawl \
-         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and crawl.seq = \"fetch\".seq \
+         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and crawl.seq <= \"fetch\".seq \
          order by \"fetch\".seq limit ?2"
     ))?;
     let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));

@@ -7,11 +7,13 @@ use crate::frontier::RowState;
 use crate::{Error, Result, TriedUrl};
 
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
+    // `<=` stands for `=`: a row has the number of its last fetch, so none is smaller. A planner that has two equations takes
+    // the answer for one row, and joins the whole tables for every call.
     let mut read = db.prepare(
         "select oid, url, \"fetch\".seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
          length, state, terms, copy_of \
          from \"fetch\" cross join crawl \
-         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and crawl.seq = \"fetch\".seq \
+         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and crawl.seq <= \"fetch\".seq \
          order by \"fetch\".seq limit ?2",
     )?;
     let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));
