@@ -22,6 +22,8 @@ pub struct FleetSettings {
     pub keeps_order: bool,
     /// Whether the pages of others are shown to this worker's strategy, and its pages to theirs.
     pub shows_pages: bool,
+    /// Whether the same process was there before, so that the run goes on whoever else is there.
+    pub comes_back: bool,
 }
 
 impl FleetSettings {
@@ -36,6 +38,7 @@ impl FleetSettings {
             rest: Duration::ZERO,
             keeps_order: true,
             shows_pages: true,
+            comes_back: false,
         }
     }
 

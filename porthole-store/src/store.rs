@@ -202,6 +202,13 @@ pub trait Store: WorkspaceWriter {
         &[]
     }
 
+    /// Reserves up to `most` more pages for this worker, of the `whole` that all workers together may fetch in a run.
+    /// Returns how many: none if all are fetched or reserved by others. A run begins with the first worker.
+    fn reserve_pages(&mut self, whole: u64, most: u64) -> Result<u64> {
+        let _ = whole;
+        Ok(most)
+    }
+
     /// Whether no worker has anything left to fetch now, given that this one has not.
     fn is_over(&mut self) -> Result<bool> {
         Ok(true)

@@ -9,6 +9,7 @@
 
 mod about;
 mod batch;
+mod budget;
 mod commands;
 mod counts;
 mod distill;

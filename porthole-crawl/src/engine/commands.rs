@@ -207,8 +207,7 @@ impl Writer<'_> {
                 }
             },
             Command::Budget(pages) => {
-                self.run.limits.pages = *pages;
-                self.send_limits();
+                self.set_budget(*pages)?;
                 format!("at most {pages} pages in this run")
             }
             Command::Start(urls) => {

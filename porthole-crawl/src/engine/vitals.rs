@@ -120,7 +120,7 @@ impl Writer<'_> {
             resting: run.vitals.stored.resting,
             is_halted: run.is_paused || run.vitals.held_up.is_some(),
             pages: run.pages,
-            pages_left: Some(run.limits.pages)
+            pages_left: Some(run.whole_budget())
                 .filter(|pages| *pages < u64::MAX)
                 .map(|pages| pages.saturating_sub(run.pages)),
         };
@@ -220,7 +220,7 @@ impl Writer<'_> {
             is_paused: run.is_paused,
             strategy: self.scorer.as_ref().map_or("none", |scorer| scorer.strategy.name()).to_owned(),
             pages: run.pages,
-            budget_pages: Some(run.limits.pages).filter(|pages| *pages < u64::MAX),
+            budget_pages: Some(run.whole_budget()).filter(|pages| *pages < u64::MAX),
             workers: run.limits.workers,
             workers_idle: waiting.map_or(0, |(workers, ..)| workers),
             sites_awaited: waiting.map_or(0, |(_, sites, _)| sites),

@@ -29,6 +29,7 @@ use porthole_types::{
     Work,
 };
 
+pub(crate) use self::fleet::SharedBudget;
 use self::offers::Offers;
 pub(crate) use self::upkeep::Upkeep;
 use super::admission::Admission;
@@ -154,6 +155,8 @@ pub(crate) struct Run {
     /// Pages fetched, and fetches that yielded no page.
     pub(crate) pages: u64,
     pub(crate) no_pages: u64,
+    /// The pages that all workers may fetch; the limit is then what this one has reserved of them.
+    shared_budget: Option<SharedBudget>,
     /// Fetch limit and workers as last sent to the network half.
     pub(crate) sent_limits: Option<(u64, usize)>,
     /// Fetches started, and bytes received.
@@ -204,6 +207,18 @@ pub(crate) struct Pending {
     shown: Vec<Vec<u8>>,
     /// Time of the last commit.
     since: Timestamp,
+}
+
+impl Run {
+    /// Whether as many pages were fetched as the limit allows.
+    fn has_all_pages(&self) -> bool {
+        self.pages >= self.limits.pages && self.shared_budget.is_none_or(|budget| budget.is_spent)
+    }
+
+    /// The number of pages that the crawl may fetch, with those of other workers.
+    pub(crate) fn whole_budget(&self) -> u64 {
+        self.shared_budget.map_or(self.limits.pages, |budget| budget.whole)
+    }
 }
 
 /// A result that is not committed yet.
@@ -261,6 +276,7 @@ impl Writer<'_> {
         self.run.pending.since = self.clock.now();
         self.run.min_priority = f64::NEG_INFINITY;
         self.run.sent = 0;
+        self.share_budget()?;
         self.send_limits();
         let now = self.clock.now();
         let crashing = self.run.crash_guard.drop_crashing(&mut *self.store, now)?;
@@ -429,6 +445,7 @@ impl Writer<'_> {
             }
             self.catch_up()?;
         }
+        self.reserve_pages()?;
         if let Some(stop) = self.limit_reached() {
             return Ok(Some(stop));
         }
@@ -456,7 +473,7 @@ impl Writer<'_> {
         let run = &self.run;
         match () {
             () if !run.pending.is_empty() => None,
-            () if run.pages >= run.limits.pages => Some(Stop::Limit),
+            () if run.has_all_pages() => Some(Stop::Limit),
             () if run.bytes >= run.limits.bytes => Some(Stop::Bytes),
             () => None,
         }
@@ -515,7 +532,7 @@ impl Writer<'_> {
         let enough = if workers < FEW { workers / 2 } else { workers };
         let pending = &self.run.pending;
         let is_idle = self.run.idle_after == Some(self.run.sent) && self.reading() == 0;
-        let is_full = self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes;
+        let is_full = self.run.has_all_pages() || self.run.bytes >= self.run.limits.bytes;
         pending.results.len() >= enough.clamp(1, MAX_PENDING)
             || !pending.is_empty() && is_full
             || !pending.is_empty() && (is_idle || self.clock.now().since(pending.since) >= MAX_WAIT)
@@ -558,7 +575,7 @@ impl Writer<'_> {
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
         let Read { work, mut result, page, packed, packed_request, is_revisit_record, took } = read;
         self.count_answer();
-        if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
+        if self.run.has_all_pages() || self.run.bytes >= self.run.limits.bytes {
             // It arrived after the limit was reached. `close` gives it back.
             return Ok(());
         }

@@ -46,7 +46,10 @@ const TABLES: &str = r#"
         cursor bigint not null default 0,
         idle bigint not null default 0,
         best bytea,
-        published timestamptz
+        published timestamptz,
+        session bigint,
+        pages bigint not null default 0,
+        reserved bigint not null default 0
     ) with (fillfactor = 20);
     create table shard(
         id bigint primary key,
@@ -110,8 +113,13 @@ pub(crate) fn workers(db: &Connection) -> Result<Vec<WorkerRow>> {
 }
 
 /// The numbers of the workers whose sessions hold their locks.
-const ALIVE: &str = "select objid::bigint from pg_locks where locktype = 'advisory' and classid = 1886351989 \
+pub(crate) const ALIVE: &str = "select objid::bigint from pg_locks where locktype = 'advisory' and classid = 1886351989 \
                      and granted and database = (select oid from pg_database where datname = current_database())";
+
+/// The workers with the processes of their sessions.
+const SESSIONS: &str = "select objid::bigint as id, pid::bigint as pid from pg_locks where locktype = 'advisory' \
+                        and classid = 1886351989 and granted \
+                        and database = (select oid from pg_database where datname = current_database())";
 
 /// The name under which the server lists a worker's connections.
 fn application_name(worker: u32) -> String {
@@ -297,12 +305,25 @@ pub(crate) fn set_fence(db: &Connection, worker: u32, own: &OwnShards) {
     }
 }
 
-/// Takes over from an earlier session of the same worker, which can write nothing any more.
+/// Takes over from an earlier session of the same worker, which can write nothing any more. If no other worker has entered,
+/// a new run begins, unless the worker only comes back.
 pub(crate) fn enter(db: &Connection, settings: &FleetSettings) -> Result<i64> {
     let tx = db.write_transaction()?;
+    if !settings.comes_back {
+        let sql = format!(
+            "update worker set pages = 0, reserved = 0 where not exists \
+             (select 1 from worker as other join ({SESSIONS}) as alive on alive.id = other.id \
+              and alive.pid = other.session where other.id <> ?1)"
+        );
+        tx.execute(&sql, [settings.worker])?;
+    }
     let sql = "insert into worker(id, name) values (?1, ?2) \
                on conflict (id) do update set name = excluded.name, idle = 0 returning cursor";
     let cursor = tx.query_row(sql, params![settings.worker, settings.name], |row| row.get(0))?;
+    let sql = format!(
+        "update worker set reserved = 0, session = (select pid from ({SESSIONS}) as own where own.id = ?1) where id = ?1"
+    );
+    tx.execute(&sql, [settings.worker])?;
     tx.execute("update shard set epoch = epoch + 1 where owner = ?1", [settings.worker])?;
     tx.commit()?;
     Ok(cursor)
@@ -315,22 +336,14 @@ pub(crate) fn take(tx: &Connection, worker: u32, most: usize) -> Result<usize> {
     tx.execute(sql, params![worker, i64::try_from(most).unwrap_or(i64::MAX)])
 }
 
-/// Gives up shards, which others may take after a rest. The letters up to `cursor` were read.
-pub(crate) fn give_up(
-    tx: &Connection,
-    worker: u32,
-    shards: impl Iterator<Item = u8>,
-    cursor: i64,
-    rest: Duration,
-) -> Result<()> {
+/// Gives up shards, which others may take after their rests. The letters up to `cursor` were read.
+pub(crate) fn give_up(tx: &Connection, worker: u32, shards: &[(u8, Duration)], cursor: i64) -> Result<()> {
     let mut update = tx.prepare(
         "update shard set owner = null, epoch = epoch + 1, cursor = coalesce(cursor, ?3), \
          free_from = clock_timestamp() + ?4 * interval '1 millisecond' where id = ?1 and owner = ?2",
     )?;
-    #[allow(clippy::cast_precision_loss)]
-    let rest = rest.as_millis() as f64;
-    for shard in shards {
-        update.send(params![i64::from(shard), worker, cursor, rest])?;
+    for (shard, rest) in shards {
+        update.send(params![i64::from(*shard), worker, cursor, 1e3 * rest.as_secs_f64()])?;
     }
     Ok(())
 }

@@ -42,6 +42,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
     alter table if exists inbox_0 add column if not exists page bytea;
     alter table if exists inbox_1 add column if not exists page bytea;
     "#,
+    // Workers share the number of pages that they may fetch.
+    r#"
+    alter table if exists worker add column if not exists session bigint;
+    alter table if exists worker add column if not exists pages bigint not null default 0;
+    alter table if exists worker add column if not exists reserved bigint not null default 0;
+    "#,
 ];
 
 /// The definitions of the views by name.

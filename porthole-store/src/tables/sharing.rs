@@ -10,9 +10,9 @@ use super::load::SharedPart;
 use super::plan::WritePlan;
 use super::publication::{self, OthersQueues};
 use super::store::TableStore;
-use super::{DatabaseLocation, counts, load};
+use super::{DatabaseLocation, budget, counts, load};
 use crate::fleet::{FleetSettings, WorkerLease, boot_millis};
-use crate::frontier::ShardSet;
+use crate::frontier::{ShardSet, shard_of};
 use crate::postgres::{self, OwnShards, WorkerSession};
 use crate::sql::{Connection, params};
 use crate::{Batch, Error, Learn, Result, StoreCounts};
@@ -44,6 +44,8 @@ pub(super) struct Sharing {
     behind: Vec<(u8, i64)>,
     /// Shards that are being given up.
     leaving: ShardSet,
+    /// When a site of each shard was last held or released.
+    used_at: [u64; crate::frontier::SHARDS],
     looked_at: u64,
     is_congested: bool,
     /// Number of queued URLs that cannot be fetched now, as it is in the table.
@@ -57,6 +59,17 @@ pub(super) struct Sharing {
     others_read_at: u64,
     published_at: u64,
     session: WorkerSession,
+}
+
+impl Sharing {
+    /// How long a shard rests before another worker may request its sites: not at all if none was requested lately.
+    fn rest_of(&self, shard: u8) -> Duration {
+        let rest = self.settings.rest;
+        match self.used_at[usize::from(shard)] {
+            0 => Duration::ZERO,
+            used_at => rest.saturating_sub(Duration::from_millis(boot_millis().saturating_sub(used_at))),
+        }
+    }
 }
 
 impl TableStore {
@@ -91,6 +104,7 @@ impl TableStore {
             cursor_stored_at: boot_millis(),
             behind: Vec::new(),
             leaving: ShardSet::default(),
+            used_at: [0; crate::frontier::SHARDS],
             looked_at: 0,
             is_congested: false,
             stored_idle: Some(0),
@@ -103,6 +117,7 @@ impl TableStore {
         };
         let mut store = TableStore::with_parts(location.clone(), db, memory, looked, None, Some(sharing));
         store.adopt_shards()?;
+        store.note_all_used();
         // What was shown meanwhile is not learnt: there is no strategy yet.
         store.share_now(&[], &mut |_| Vec::new())?;
         if store.is_whole() {
@@ -131,6 +146,33 @@ impl TableStore {
     /// Whether too many letters are unread, so that no work is taken.
     pub(super) fn is_congested(&self) -> bool {
         self.sharing.as_ref().is_some_and(|sharing| sharing.is_congested)
+    }
+
+    /// Reserves pages of those that all workers may fetch.
+    pub(super) fn reserve(&mut self, whole: u64, most: u64) -> Result<u64> {
+        if self.sharing.is_none() {
+            return Ok(most);
+        }
+        let tx = self.db.write_transaction()?;
+        let reserved = budget::reserve(&tx, self.worker(), whole, most)?;
+        tx.commit()?;
+        Ok(reserved)
+    }
+
+    /// Remembers that these sites may have been requested until now.
+    pub(super) fn note_used(&mut self, sites: &[SiteId]) {
+        if let Some(sharing) = &mut self.sharing {
+            let now = boot_millis();
+            sites.iter().for_each(|&site| sharing.used_at[usize::from(shard_of(site))] = now);
+        }
+    }
+
+    /// Remembers that an earlier process may have requested the sites that this worker has.
+    fn note_all_used(&mut self) {
+        let own = self.own_shards();
+        if let Some(sharing) = &mut self.sharing {
+            own.iter().for_each(|shard| sharing.used_at[usize::from(shard)] = boot_millis());
+        }
     }
 
     /// The shards that are being given up.
@@ -338,7 +380,7 @@ impl TableStore {
         let (own, leaving) = (self.own_shards(), sharing.leaving);
         match own.len() {
             have if have > share && leaving.is_empty() => {
-                let used: ShardSet = busy.iter().map(|&site| crate::frontier::shard_of(site)).collect();
+                let used: ShardSet = busy.iter().map(|&site| shard_of(site)).collect();
                 let (busy, idle): (Vec<u8>, Vec<u8>) = own.iter().rev().partition(|&shard| used.has(shard));
                 let leaving: ShardSet = idle.into_iter().chain(busy).take(have - share).collect();
                 self.freeze(leaving);
@@ -383,9 +425,10 @@ impl TableStore {
     /// Gives up shards that nothing is in flight of.
     fn give_up(&mut self, shards: ShardSet) -> Result<()> {
         let Some(sharing) = &self.sharing else { return Ok(()) };
-        let (cursor, rest) = (sharing.cursor, sharing.settings.rest);
+        let cursor = sharing.cursor;
+        let rests: Vec<_> = shards.iter().map(|shard| (shard, sharing.rest_of(shard))).collect();
         let tx = self.db.write_transaction()?;
-        postgres::give_up(&tx, self.worker(), shards.iter(), cursor, rest)?;
+        postgres::give_up(&tx, self.worker(), &rests, cursor)?;
         tx.commit()?;
         self.adopt_shards()
     }
@@ -459,10 +502,11 @@ impl TableStore {
         }
         let (own, worker) = (self.own_shards(), self.worker());
         let Some(sharing) = &self.sharing else { return };
-        let (cursor, rest) = (sharing.cursor, sharing.settings.rest);
+        let cursor = sharing.cursor;
+        let rests: Vec<_> = own.iter().map(|shard| (shard, sharing.rest_of(shard))).collect();
         let leave = |db: &Connection| {
             let tx = db.write_transaction()?;
-            postgres::give_up(&tx, worker, own.iter(), cursor, rest)?;
+            postgres::give_up(&tx, worker, &rests, cursor)?;
             tx.execute("update worker set idle = 0 where id = ?1", [worker])?;
             tx.commit()
         };

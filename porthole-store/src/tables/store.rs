@@ -234,7 +234,9 @@ impl Store for TableStore {
             return Ok(Vec::new());
         }
         let sites = self.memory.frontier.hold_sites(n, now);
-        Ok(sites.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect())
+        let sites: Vec<_> = sites.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect();
+        self.note_used(&sites);
+        Ok(sites)
     }
 
     fn take_of(&mut self, site: SiteId, n: usize, now: Timestamp) -> Result<Vec<Work>> {
@@ -262,6 +264,7 @@ impl Store for TableStore {
     }
 
     fn release_site(&mut self, site: SiteId, until: Option<Timestamp>) {
+        self.note_used(&[site]);
         if let Some(site) = self.memory.frontier.sites().find(site) {
             self.memory.frontier.release_site(site, until);
         }
@@ -454,6 +457,10 @@ impl Store for TableStore {
 
     fn best_of_others(&self) -> &[f32] {
         self.others_best()
+    }
+
+    fn reserve_pages(&mut self, whole: u64, most: u64) -> Result<u64> {
+        self.reserve(whole, most)
     }
 
     fn is_over(&mut self) -> Result<bool> {

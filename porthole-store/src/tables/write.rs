@@ -7,7 +7,7 @@ use porthole_types::{Event, Failure, Outcome, SiteId};
 
 use super::load::FrontierState;
 use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
-use super::{counts, graph, hosts, inbox, links, publication, revisit, upkeep};
+use super::{budget, counts, graph, hosts, inbox, links, publication, revisit, upkeep};
 use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
 use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
@@ -56,6 +56,7 @@ pub(super) fn write(
         }
         Some(shared) => {
             inbox::write(tx, plan, shared)?;
+            budget::count(tx, shared, batch.results)?;
             publication::write(tx, shared, frontier, !plan.letters.is_empty())?;
             Some(counts::add(tx, before, &now)?)
         }

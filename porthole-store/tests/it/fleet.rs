@@ -429,3 +429,74 @@ fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn workers_share_the_number_of_pages() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut workers = vec![join(&place, 0), join(&place, 1)];
+    settle(&mut workers, &place);
+    workers[0].add(&[new_url(0, 1.0, 1.0)]).unwrap();
+    // A quarter of what is left for each of two.
+    assert_eq!(workers[0].reserve_pages(100, 64).unwrap(), 25);
+    assert_eq!(workers[1].reserve_pages(100, 8).unwrap(), 8);
+    let used = || place.sql("select sum(pages), sum(reserved) from worker");
+    assert_eq!(used(), "0|33");
+    let mut fetched = Vec::new();
+    while fetched.len() < 20 {
+        for store in &mut workers {
+            store.share(&[], &mut |_| Vec::new()).unwrap();
+            fetch(store, 1, &mut fetched);
+        }
+    }
+    assert_eq!(place.sql("select sum(pages) from worker"), fetched.len().to_string());
+    let mut last = 0;
+    while let more @ 1.. = workers[0].reserve_pages(100, 64).unwrap() {
+        last = more;
+    }
+    assert_eq!(last, 1, "the last parts are small");
+    assert_eq!(place.sql("select sum(pages + reserved) >= 100 from worker"), "t");
+    assert_eq!(workers[1].reserve_pages(100, 64).unwrap(), 0);
+    // What a worker that is gone had reserved is free again, and what it fetched counts.
+    drop(workers.remove(0));
+    let second = &mut workers[0];
+    let left = eventually(|| Some(second.reserve_pages(100, 64).unwrap()).filter(|&more| more > 0));
+    assert!(left < 100 - fetched.len() as u64, "{left}");
+    // It comes back to the same run. A run that begins with nobody there begins anew.
+    let again = join(&place, 0);
+    assert_eq!(place.sql("select sum(pages) from worker"), fetched.len().to_string());
+    drop(again);
+    workers.clear();
+    let comes_back = FleetSettings { comes_back: true, ..settings(0) };
+    drop(TableStore::join(&place.location(), &comes_back).unwrap());
+    assert_eq!(place.sql("select sum(pages) from worker"), fetched.len().to_string());
+    drop(join(&place, 1));
+    assert_eq!(used(), "0|0");
+}
+
+#[test]
+fn sites_that_were_not_requested_change_hands_without_a_rest() {
+    let Some(place) = PgPlace::new() else { return };
+    let rests = |worker| FleetSettings { rest: Duration::from_secs(3_600), ..settings(worker) };
+    let mut first = TableStore::join(&place.location(), &rests(0)).unwrap();
+    let starts: Vec<_> = (0..2_000).map(|number| new_url(number, 0.5, 0.5)).collect();
+    first.add(&starts).unwrap();
+    let used = first.hold_sites(3, Timestamp(1)).unwrap();
+    used.iter().for_each(|&site| first.release_site(site, None));
+    let mut second = TableStore::join(&place.location(), &rests(1)).unwrap();
+    let shards = || place.sql("select count(*) from shard where owner = 1");
+    eventually(|| {
+        first.share(&[], &mut |_| Vec::new()).unwrap();
+        second.share(&[], &mut |_| Vec::new()).unwrap();
+        (shards() == "128").then_some(())
+    });
+    assert!(used.iter().all(|&site| !second.owns(site)), "a site that was requested has not rested");
+    drop(first);
+    // Now all are free except for the shards of the three sites.
+    let resting: BTreeSet<u64> = used.iter().map(|site| site.0 >> 56).collect();
+    let wanted = (256 - resting.len()).to_string();
+    eventually(|| {
+        second.share(&[], &mut |_| Vec::new()).unwrap();
+        (shards() == wanted).then_some(())
+    });
+    assert!(used.iter().all(|&site| !second.owns(site)));
+}

@@ -17,7 +17,7 @@ use porthole_crawl::{
     LostPages, NotStarted, Observer, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock,
     strategy_memory,
 };
-use porthole_store::{Policy, Store, StoreReader, TableStore, WorkspaceWriter};
+use porthole_store::{FleetSettings, Policy, Store, StoreReader, TableStore, WorkspaceWriter};
 use porthole_strategy::Selection;
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
@@ -122,7 +122,7 @@ fn open(
     let aim = CurrentFocus::now(&reader, arguments, &arguments.strategy)?;
     let starts = starts(&reader, &aim.tree, &arguments.start)?;
     drop(reader);
-    Ok((open_store(workspace, arguments, &aim.focus)?, aim, starts))
+    Ok((open_store(workspace, arguments, &aim.focus, false)?, aim, starts))
 }
 
 /// Crawls until the crawl ends, or the database is lost. Returns the exit code.
@@ -137,6 +137,8 @@ async fn crawl_once(
     set_policy(&mut store, arguments)?;
     let reader = store.reader();
     let (name, workers) = (aim.name, workers(arguments));
+    // Workers share the limit of pages, so that what was fetched before is known.
+    let fetched = if store.worker().is_some() { 0 } else { watch.lock().fetched };
     let crawl = match prepare(workspace, arguments, Box::new(store), aim.focus) {
         Err(error) if error.downcast_ref().is_some_and(CrawlError::is_disk_full) => {
             output::print(summary::DISK_IS_FULL);
@@ -149,7 +151,7 @@ async fn crawl_once(
         Err(not_started) => (not_started.crawl, Err(not_started.error)),
         Ok(crawl) => {
             let limits = Limits {
-                pages: arguments.pages.map_or(u64::MAX, |pages| pages.saturating_sub(watch.lock().fetched)),
+                pages: arguments.pages.map_or(u64::MAX, |pages| pages.saturating_sub(fetched)),
                 bytes: arguments.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(watch.lock().bytes)),
                 workers,
                 // Pages that are visited again are worth their visits, whatever their links were worth.
@@ -197,8 +199,13 @@ async fn crawl_once(
 }
 
 /// Opens the database: as one of several workers where that is possible, otherwise for this crawl alone. Strategies that
-/// choose URLs by themselves, and maintenance, need the whole frontier.
-fn open_store(workspace: &Workspace, arguments: &cli::Crawl, focus: &Focus) -> anyhow::Result<TableStore> {
+/// choose URLs by themselves, and maintenance, need the whole frontier. `comes_back` is true if the crawl goes on.
+fn open_store(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+    focus: &Focus,
+    comes_back: bool,
+) -> anyhow::Result<TableStore> {
     let is_best = focus.strategy.discipline().selection == Selection::Best;
     if !workspace.can_be_shared() || !is_best || arguments.maintain.is_some() {
         return workspace.store();
@@ -212,7 +219,8 @@ fn open_store(workspace: &Workspace, arguments: &cli::Crawl, focus: &Focus) -> a
         false => (Duration::ZERO, Duration::ZERO),
     };
     let fleet = &workspace.settings.fleet;
-    workspace.shared_store(&fleet.ready(workspace.worker()?, &workspace.worker_name(), longest, pause)?)
+    let settings = fleet.ready(workspace.worker()?, &workspace.worker_name(), longest, pause)?;
+    workspace.shared_store(&FleetSettings { comes_back, ..settings })
 }
 
 /// Whether a crawl ended because the database could not be reached, or because the worker was not heard of for too long.
@@ -237,7 +245,7 @@ async fn reopen(
         let strategy = watch.lock().strategy.clone();
         let opened = workspace.reader().and_then(|reader| {
             let aim = CurrentFocus::now(&reader, arguments, &strategy)?;
-            Ok((open_store(workspace, arguments, &aim.focus)?, aim))
+            Ok((open_store(workspace, arguments, &aim.focus, true)?, aim))
         });
         match opened {
             Ok(opened) => return Ok(Some(opened)),

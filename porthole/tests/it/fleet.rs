@@ -76,10 +76,14 @@ impl Fleet {
     }
 
     fn start(&self, worker: usize) -> Worker {
+        self.start_with(worker, &[])
+    }
+
+    fn start_with(&self, worker: usize, more: &[&str]) -> Worker {
         let web = self.workspace.recording.web();
         let arguments =
             ["-C", &self.folders[worker], "crawl", "--web", web.to_str().unwrap(), "--workers", "2"];
-        Worker(Some(porthole(self.workspace.folder.path(), &arguments).spawn().unwrap()))
+        Worker(Some(porthole(self.workspace.folder.path(), &[&arguments, more].concat()).spawn().unwrap()))
     }
 
     fn fetched(&self) -> u64 {
@@ -143,6 +147,18 @@ fn workers_together_fetch_what_one_fetches() {
             fleet.place.sql("select count(distinct segment >> 20) from crawl where segment is not null");
         assert!(segments.parse::<usize>().unwrap() > 1, "one worker fetched everything");
     }
+}
+
+#[test]
+fn workers_share_a_limit_of_pages() {
+    let Some(fleet) = Fleet::new(2) else { return };
+    let pages = || fleet.place.sql("select count(*) from crawl where state = 1");
+    // A new run has a limit of its own.
+    for total in ["70", "140"] {
+        fleet.finish((0..2).map(|worker| fleet.start_with(worker, &["--pages", "70"])).collect());
+        assert_eq!(pages(), total);
+    }
+    assert_eq!(fleet.place.sql("select count(*) from crawl where numtries > 1"), "0");
 }
 
 #[test]

@@ -26,6 +26,17 @@ const MOST_BYTES: usize = 32 << 20;
 /// A URL waits for better ones of others at most this long after the last one was taken.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
+/// The maximum of pages that are reserved at once is this, or two for each fetch at a time if that is more.
+const LEAST_RESERVED: u64 = 64;
+
+/// The pages that all workers together may fetch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedBudget {
+    pub(crate) whole: u64,
+    /// Whether none is left to reserve.
+    pub(crate) is_spent: bool,
+}
+
 /// What a worker shows the others of a result.
 #[derive(Serialize, Deserialize)]
 struct ShownResult<'a> {
@@ -121,6 +132,49 @@ impl Writer<'_> {
                 self.send(ToNetwork::Recall(site, oid));
             }
         }
+        Ok(())
+    }
+
+    /// Makes the limit of pages that of all workers, if there can be several.
+    pub(super) fn share_budget(&mut self) -> Result<(), CrawlError> {
+        let whole = self.run.limits.pages;
+        if self.store.worker().is_some() && whole < u64::MAX {
+            self.run.shared_budget = Some(SharedBudget { whole, is_spent: false });
+            self.run.limits.pages = 0;
+        }
+        self.reserve_pages()
+    }
+
+    /// Sets another number of pages that may be fetched.
+    pub(crate) fn set_budget(&mut self, pages: u64) -> Result<(), CrawlError> {
+        if self.store.worker().is_some() {
+            // What is reserved stays so: what was fetched without a limit counts as well.
+            let reserved = self.run.shared_budget.map_or(self.run.pages, |_| self.run.limits.pages);
+            self.run.limits.pages = reserved;
+            self.run.shared_budget = Some(SharedBudget { whole: pages, is_spent: false });
+            self.reserve_pages()?;
+        } else {
+            self.run.limits.pages = pages;
+        }
+        self.send_limits();
+        Ok(())
+    }
+
+    /// Reserves more of the pages that all workers may fetch, before those that are reserved are used up.
+    pub(super) fn reserve_pages(&mut self) -> Result<(), CrawlError> {
+        let run = &self.run;
+        let Some(budget) = run.shared_budget.filter(|budget| !budget.is_spent) else { return Ok(()) };
+        let workers = run.limits.workers as u64;
+        // Pages, and fetches that may become some.
+        let used = run.started_fetches.saturating_sub(run.no_pages).max(run.pages);
+        if run.limits.pages.saturating_sub(used) >= (workers / 4).max(1) {
+            return Ok(());
+        }
+        let most = (2 * workers).max(LEAST_RESERVED);
+        let reserved = self.store.reserve_pages(budget.whole, most)?;
+        self.run.limits.pages += reserved;
+        self.run.shared_budget = Some(SharedBudget { is_spent: reserved == 0, ..budget });
+        self.send_limits();
         Ok(())
     }
 

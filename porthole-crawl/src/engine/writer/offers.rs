@@ -178,9 +178,7 @@ impl Writer<'_> {
 
     pub(super) fn is_closing(&self) -> bool {
         let run = &self.run;
-        run.started_fetches >= run.limits.fetches
-            || run.pages >= run.limits.pages
-            || run.bytes >= run.limits.bytes
+        run.started_fetches >= run.limits.fetches || run.has_all_pages() || run.bytes >= run.limits.bytes
     }
 
     /// Sends the network half the minimum priority for requests, if it has changed.
