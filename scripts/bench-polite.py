@@ -21,12 +21,11 @@ import pathlib
 import shutil
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-from synth_web import Synth
+from synth_web import Synth, run, true_labels
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPICS = ["/Science/Birds", "/Home/Gardening", "/Travel/Railways"]
@@ -65,7 +64,7 @@ def parse_options():
 
 def bench(options, folder, seed, topic):
     """The crawls of one seed."""
-    labels = true_labels(options, seed)
+    labels = true_labels(options.porthole, seed, options.web_pages, 9_000)
     with Synth(options.porthole, seed, pages=options.web_pages, page_bytes=9_000) as web:
         starts = [url for path, url in web.examples() if f"/{path}" == topic]
         trained = folder / "trained"
@@ -86,20 +85,6 @@ def bench(options, folder, seed, topic):
             print(f"seed {seed} {topic} {name:6} true share {share:.3f} of {pages} pages in {seconds:.1f} s", file=sys.stderr)
             yield result
             shutil.rmtree(workspace)
-
-
-def run(command):
-    command = [str(part) for part in command]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-
-
-def true_labels(options, seed):
-    web = ["--pages", options.web_pages, "--page-bytes", 9_000, "--seed", seed]
-    command = [str(part) for part in [options.porthole, "lab", "synth", *web, "--labels"]]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return dict(line.split("\t") for line in lines)
 
 
 def true_share(workspace, labels, topic, starts):

@@ -18,15 +18,21 @@ CRAWLED_SEED, EXAMPLE_SEEDS = 1, range(2, 7)
 LINK = re.compile(rb"""(?i)<a href=(?:'([^']*)'|"([^"]*)"|([^\s>'"]+))""")
 
 
-def train(porthole, workspace, examples, fetch_settings):
-    """Makes a workspace with a critic of all topics, of which `GOOD` is marked. How many topics there are."""
+def save_examples(porthole, examples):
+    """Saves pages of every topic in a folder each."""
     for seed in EXAMPLE_SEEDS:
         with Synth(porthole, seed) as web:
             for topic, url in web.examples():
                 body = web.fetch(url)[1]
                 folder = examples / topic
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{seed}-{len(os.listdir(folder))}.html").write_bytes(body)
+                if body is not None:
+                    (folder / f"{seed}-{len(os.listdir(folder))}.html").write_bytes(body)
+
+
+def train(porthole, workspace, examples, fetch_settings):
+    """Makes a workspace with a critic of all topics, of which `GOOD` is marked. How many topics there are."""
+    save_examples(porthole, examples)
     topics = sum(1 for _, folders, files in os.walk(examples) if files)
     for command in [
         ["init", workspace],
@@ -39,6 +45,22 @@ def train(porthole, workspace, examples, fetch_settings):
     settings.write_text(settings.read_text().replace("[fetch]\n", f"[fetch]\n{fetch_settings}\n", 1))
     shutil.rmtree(examples)
     return topics
+
+
+def run(command):
+    """Runs a command that must succeed."""
+    command = [str(part) for part in command]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def true_labels(porthole, seed, pages, page_bytes):
+    """The topics of the pages of a synthetic web by their URLs."""
+    web = ["--pages", pages, "--page-bytes", page_bytes, "--seed", seed]
+    command = [str(part) for part in [porthole, "lab", "synth", *web, "--labels"]]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return dict(line.split("\t") for line in lines)
 
 
 def free_port():
