@@ -2,6 +2,8 @@
 //!
 //! The whole input is checked before any of it is used; anything that differs from what was written is rejected.
 
+use std::ops::RangeInclusive;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Errors in binary input.
@@ -17,7 +19,7 @@ pub enum FormatError {
         what: &'static str,
         /// The version found.
         found: u32,
-        /// The supported version.
+        /// The newest version that is supported.
         expected: u32,
     },
     /// Made with another version of the term rules.
@@ -29,7 +31,7 @@ pub enum FormatError {
         what: &'static str,
         /// The version found.
         found: u32,
-        /// The supported version.
+        /// The newest version that is supported.
         expected: u32,
     },
     /// Truncated, or changed after it was written.
@@ -129,7 +131,7 @@ impl<'a> SectionReader<'a> {
     pub(crate) fn new(
         what: &'static str,
         magic: &[u8; 8],
-        version: u32,
+        versions: RangeInclusive<u32>,
         bytes: &'a [u8],
     ) -> Result<(SectionReader<'a>, u32), FormatError> {
         let Some((found, rest)) = bytes.split_first_chunk::<8>() else {
@@ -141,8 +143,8 @@ impl<'a> SectionReader<'a> {
         let mut reader = SectionReader { what, rest };
         let found = reader.u32()?;
         // Check the version first: another version may have its checksum elsewhere.
-        if found != version {
-            return Err(FormatError::Version { what, found, expected: version });
+        if !versions.contains(&found) {
+            return Err(FormatError::Version { what, found, expected: *versions.end() });
         }
         let term_version = reader.u32()?;
         let Some((rest, sum)) = reader.rest.split_last_chunk::<8>() else { return Err(reader.damaged()) };

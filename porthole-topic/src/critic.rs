@@ -82,6 +82,7 @@ impl Critic {
     pub fn relevance_only(&self) -> Critic {
         let mut decisions = self.model.decisions();
         decisions.retain(|decision| self.mark(decision.node) == Mark::Path);
+        decisions.extend(self.model.confirmations());
         let model = CriticModel::assemble(
             self.model.kind(),
             self.model.shape(),
@@ -204,7 +205,8 @@ impl Critic {
 
     /// ln Pr\[ci|c0,d\] of the classes of one node; empty if the model has no decision there.
     pub fn children(&mut self, node: TopicId, counts: &TermFrequencies) -> Vec<(TopicId, f64)> {
-        let Some(number) = self.model.heads.iter().position(|head| head.node == node) else {
+        let heads = &self.model.heads[..self.model.tree_heads];
+        let Some(number) = heads.iter().position(|head| head.node == node) else {
             return Vec::new();
         };
         self.model.read(counts, &mut self.reading);

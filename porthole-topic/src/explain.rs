@@ -123,7 +123,7 @@ impl Critic {
         let model = self.model();
         let mut way = Vec::new();
         let mut wanted = topic;
-        while let Some(class) = model.classes.iter().position(|class| class.topic == wanted) {
+        while let Some(class) = model.topics().position(|topic| topic == wanted) {
             let decision = model.heads.partition_point(|head| head.first_class as usize <= class) - 1;
             way.push((decision as u32, class as u32));
             wanted = model.heads[decision].node;
@@ -136,7 +136,7 @@ impl Critic {
     }
 
     /// Adds each term's contribution to the log odds of a class against its siblings, which are weighted by their
-    /// probabilities given that it is not that class.
+    /// probabilities given that it is not that class; and to those of its confirmation.
     fn add_contributions(
         &self,
         decision: u32,
@@ -145,10 +145,24 @@ impl Critic {
         counts: &TermFrequencies,
         contributions: &mut TermContributions,
     ) {
+        let at = (class - self.model().heads[decision as usize].first_class) as usize;
+        let probabilities: Vec<f64> = children.iter().map(|(_, log)| log.exp()).collect();
+        self.add_of_decision(decision, at, &probabilities, counts, contributions);
+        if let Some(confirmation) = self.model().confirmation_of(decision, at) {
+            self.add_of_decision(confirmation, 0, &[0.5, 0.5], counts, contributions);
+        }
+    }
+
+    fn add_of_decision(
+        &self,
+        decision: u32,
+        at: usize,
+        others: &[f64],
+        counts: &TermFrequencies,
+        contributions: &mut TermContributions,
+    ) {
         let model = self.model();
         let head = &model.heads[decision as usize];
-        let at = (class - head.first_class) as usize;
-        let others: Vec<f64> = children.iter().map(|(_, log)| log.exp()).collect();
         let rest: f64 = others.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, p)| p).sum();
         let weighted = counts.iter().filter_map(|&(term, count)| {
             let (scale, gains) = model.contributions(decision, term)?;
@@ -156,7 +170,7 @@ impl Critic {
                 ModelKind::NaiveBayes => head.counting.weight(count),
                 ModelKind::Logistic => f64::from(count).ln_1p() * f64::from(scale),
             };
-            let against = gains.iter().zip(&others).enumerate().filter(|(other, _)| *other != at);
+            let against = gains.iter().zip(others).enumerate().filter(|(other, _)| *other != at);
             let against: f64 = against.map(|(_, (gain, p))| gain * p / rest.max(f64::MIN_POSITIVE)).sum();
             Some((term, weight, gains[at] - against))
         });
@@ -176,7 +190,7 @@ impl Critic {
     fn priors(&self) -> HashMap<TopicId, f64, FixedState> {
         let model = self.model();
         let mut priors: HashMap<TopicId, f64, FixedState> = HashMap::default();
-        for (number, head) in model.heads.iter().enumerate() {
+        for (number, head) in model.heads[..model.tree_heads].iter().enumerate() {
             let above = if number == 0 { 1.0 } else { priors.get(&head.node).copied().unwrap_or(1.0) };
             let classes = model.classes_of(head);
             let all: f64 = classes.iter().map(|class| f64::from(class.documents)).sum();

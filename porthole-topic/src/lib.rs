@@ -7,6 +7,7 @@ mod background;
 mod broaden;
 mod bytes;
 mod calibration;
+mod confirmation;
 mod critic;
 mod explain;
 mod grow;
@@ -30,6 +31,7 @@ pub use background::{BACKGROUND, IRRELEVANT, Sample, add_background, background}
 pub use broaden::{Broadening, Census, TopicPages, broaden};
 pub use bytes::FormatError;
 pub use calibration::Calibration;
+pub use confirmation::{AnsweredPages, confirmation};
 pub use critic::Critic;
 pub use explain::{DescentStep, Proposal};
 pub use grow::{Grower, HeldOut, Specialty, specialty_sites};

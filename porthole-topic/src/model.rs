@@ -5,8 +5,10 @@
 
 mod format;
 
+use std::collections::HashMap;
 use std::hint::black_box;
 
+use foldhash::fast::FixedState;
 use porthole_types::{TermId, TopicId};
 
 use crate::calibration::{Calibration, normalise};
@@ -37,7 +39,8 @@ impl ModelKind {
     }
 }
 
-/// A trained decision between the classes at a node, independent of the other decisions.
+/// A trained decision between the classes at a node, independent of the other decisions. The classes are children of the
+/// node, unless it is a confirmation: then they are the node itself and everything else, which has the root's id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicDecision {
     /// The node.
@@ -106,6 +109,21 @@ pub struct CriticModel {
     pub(crate) slots: Vec<(TermId, u32)>,
     /// Places of all terms. Derived from `entry_starts` and `entries`; stored together, because they are read together.
     pub(crate) places: Vec<TermPlace>,
+    /// Number of decisions of the tree; the confirmations come after them. Derived from `heads` and `classes`.
+    pub(crate) tree_heads: usize,
+    /// The classes that have a confirmation. Derived from `heads` and `classes`.
+    pub(crate) confirmed: Vec<ConfirmedClass>,
+}
+
+/// A class of the tree whose probability is multiplied with that of a confirmation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ConfirmedClass {
+    /// Number of the decision.
+    decision: u32,
+    /// Index of the class in it.
+    class: usize,
+    /// Number of the confirmation.
+    pub(crate) confirmation: u32,
 }
 
 /// The decisions where a term is a feature.
@@ -128,6 +146,15 @@ pub(crate) struct DecisionHead {
     pub(crate) calibration: Calibration,
     pub(crate) counting: TermCounting,
     pub(crate) smoothing: f64,
+}
+
+impl DecisionHead {
+    /// Whether the decision confirms its node, given all classes of the model. One at the root never does: of two classes
+    /// without examples of the first, the other has the root's id.
+    pub(crate) fn is_confirmation(&self, classes: &[ClassModel]) -> bool {
+        let first = classes.get(self.first_class as usize);
+        self.node != TopicId::ROOT && first.is_some_and(|class| class.topic == self.node)
+    }
 }
 
 /// A term as a feature of a decision.
@@ -168,7 +195,7 @@ struct MatchedTerm {
 }
 
 impl CriticModel {
-    /// Assembles a model from decisions, parents before children.
+    /// Assembles a model from decisions, parents before children, confirmations last.
     pub fn assemble(
         kind: ModelKind,
         shape: ClassifierShape,
@@ -189,6 +216,8 @@ impl CriticModel {
             posting_gains: Vec::new(),
             slots: Vec::new(),
             places: Vec::new(),
+            tree_heads: 0,
+            confirmed: Vec::new(),
         };
         for decision in decisions {
             model.heads.push(DecisionHead {
@@ -202,9 +231,50 @@ impl CriticModel {
             });
             model.classes.extend(&decision.classes);
         }
-        model.next = next_decisions(&model.heads, &model.classes);
+        model.link_decisions();
         model.add_terms(decisions);
         model
+    }
+
+    /// The same tree with these confirmations instead of its own.
+    pub fn with_confirmations(&self, confirmations: &[TopicDecision]) -> CriticModel {
+        let mut decisions = self.decisions();
+        decisions.extend_from_slice(confirmations);
+        CriticModel::assemble(self.kind, self.shape, self.term_version, &decisions)
+    }
+
+    /// Sets what is derived from heads and classes.
+    pub(crate) fn link_decisions(&mut self) {
+        let is_confirmation = |head: &DecisionHead| head.is_confirmation(&self.classes);
+        self.tree_heads = self.heads.iter().position(is_confirmation).unwrap_or(self.heads.len());
+        let (tree, confirmations) = self.heads.split_at(self.tree_heads);
+        let of_tree = &self.classes[..self.tree_classes()];
+        let places: HashMap<TopicId, usize, FixedState> =
+            of_tree.iter().map(|class| class.topic).zip(0..).collect();
+        let confirmed =
+            confirmations.iter().zip(self.tree_heads as u32..).filter_map(|(head, confirmation)| {
+                let class = *places.get(&head.node)?;
+                // The bytes of a model may be damaged.
+                let decision =
+                    tree.partition_point(|head| head.first_class as usize <= class).checked_sub(1)?;
+                let class = class - tree[decision].first_class as usize;
+                Some(ConfirmedClass { decision: decision as u32, class, confirmation })
+            });
+        self.confirmed = confirmed.collect();
+        self.next = next_decisions(tree, of_tree);
+        self.next.resize(self.classes.len(), NO_DECISION);
+    }
+
+    /// Number of classes of the tree's decisions, which come before those of confirmations.
+    pub(crate) fn tree_classes(&self) -> usize {
+        let first = self.heads.get(self.tree_heads).map(|head| head.first_class as usize);
+        first.unwrap_or(usize::MAX).min(self.classes.len())
+    }
+
+    /// The confirmation of a class of a decision.
+    pub(crate) fn confirmation_of(&self, decision: u32, class: usize) -> Option<u32> {
+        let is_it = |confirmed: &&ConfirmedClass| (confirmed.decision, confirmed.class) == (decision, class);
+        self.confirmed.iter().find(is_it).map(|confirmed| confirmed.confirmation)
     }
 
     fn add_terms(&mut self, decisions: &[TopicDecision]) {
@@ -240,11 +310,26 @@ impl CriticModel {
 
     /// Whether pages can be assigned to a topic.
     pub fn knows(&self, topic: TopicId) -> bool {
-        self.classes.iter().any(|class| class.topic == topic)
+        self.topics().any(|known| known == topic)
     }
 
-    /// Splits the model into decisions.
+    /// The decisions of the tree.
     pub fn decisions(&self) -> Vec<TopicDecision> {
+        let mut decisions = self.all_decisions();
+        decisions.truncate(self.tree_heads);
+        decisions
+    }
+
+    /// The decisions that confirm good topics.
+    pub fn confirmations(&self) -> Vec<TopicDecision> {
+        if self.tree_heads == self.heads.len() {
+            Vec::new()
+        } else {
+            self.all_decisions().split_off(self.tree_heads)
+        }
+    }
+
+    fn all_decisions(&self) -> Vec<TopicDecision> {
         let mut decisions: Vec<TopicDecision> =
             self.heads.iter().map(|head| self.without_terms(head)).collect();
         for (&term, range) in self.terms.iter().zip(self.entry_starts.windows(2)) {
@@ -291,9 +376,9 @@ impl CriticModel {
         self.term_version
     }
 
-    /// Number of decisions.
+    /// Number of decisions of the tree.
     pub fn decision_count(&self) -> usize {
-        self.heads.len()
+        self.tree_heads
     }
 
     /// Number of postings: the rows of STAT.
@@ -301,9 +386,9 @@ impl CriticModel {
         self.posting_classes.len()
     }
 
-    /// The topics that are classes of some decision.
+    /// The topics that are classes of some decision of the tree.
     pub fn topics(&self) -> impl Iterator<Item = TopicId> + '_ {
-        self.classes.iter().map(|class| class.topic)
+        self.classes[..self.tree_classes()].iter().map(|class| class.topic)
     }
 
     pub(crate) fn classes_of(&self, head: &DecisionHead) -> &[ClassModel] {
@@ -387,17 +472,49 @@ impl CriticModel {
 
     /// ln Pr\[ci|c0,d\] of every class of a decision.
     pub(crate) fn decide(&self, number: u32, reading: &MatchedTerms, tempered: bool, scores: &mut Vec<f64>) {
+        scores.clear();
+        scores.resize(self.heads[number as usize].class_count as usize, 0.0);
+        self.score(number, reading, tempered, scores);
+        if self.confirmed.iter().any(|confirmed| confirmed.decision == number) {
+            self.confirm(number, reading, scores);
+        }
+    }
+
+    /// Sets `scores`, which are 0, to ln Pr of the classes, without confirmations.
+    fn score(&self, number: u32, reading: &MatchedTerms, tempered: bool, scores: &mut [f64]) {
         let length = self.evidence(number, reading, scores);
         let head = &self.heads[number as usize];
         let logpriors = self.classes_of(head).iter().map(|class| class.logprior);
         normalise(scores, logpriors, if tempered { head.calibration.factor(length) } else { 1.0 });
     }
 
-    /// Evidence of a document's words for each class; returns the number of words that are features.
-    fn evidence(&self, number: u32, reading: &MatchedTerms, scores: &mut Vec<f64>) -> f64 {
+    /// Multiplies the probabilities of confirmed classes with those of their confirmations. What they lose goes to the
+    /// other classes, in proportion to their probabilities.
+    fn confirm(&self, number: u32, reading: &MatchedTerms, scores: &mut [f64]) {
+        let here = || self.confirmed.iter().filter(|confirmed| confirmed.decision == number);
+        let is_confirmed = |class: usize| here().any(|confirmed| confirmed.class == class);
+        let mut lost = 0.0;
+        for confirmed in here() {
+            let mut pair = [0.0; 2];
+            // The factor is part of what it was trained on, so it is always applied.
+            self.score(confirmed.confirmation, reading, true, &mut pair);
+            let score = &mut scores[confirmed.class];
+            lost += (*score + pair[1]).exp();
+            *score += pair[0];
+        }
+        let others = || scores.iter().enumerate().filter(|(class, _)| !is_confirmed(*class));
+        let top = others().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+        let sum = top + others().map(|(_, score)| (score - top).exp()).sum::<f64>().ln();
+        let more = (sum.exp() + lost).ln() - sum;
+        if more.is_finite() {
+            let others = scores.iter_mut().enumerate().filter(|(class, _)| !is_confirmed(*class));
+            others.for_each(|(_, score)| *score += more);
+        }
+    }
+
+    /// Adds the evidence of a document's words for each class; returns the number of words that are features.
+    fn evidence(&self, number: u32, reading: &MatchedTerms, scores: &mut [f64]) -> f64 {
         let head = &self.heads[number as usize];
-        scores.clear();
-        scores.resize(head.class_count as usize, 0.0);
         let (mut length, mut squares) = (0.0_f64, 0.0_f64);
         let weight = |count: u32| match self.kind {
             ModelKind::NaiveBayes => head.counting.weight(count),
@@ -507,8 +624,8 @@ impl CriticModel {
     }
 }
 
-/// The decision below each class, which is the one at its topic. A flat model has none.
-pub(crate) fn next_decisions(heads: &[DecisionHead], classes: &[ClassModel]) -> Vec<u32> {
+/// The decision below each class, which is the one of the tree at its topic. A flat model has none.
+fn next_decisions(heads: &[DecisionHead], classes: &[ClassModel]) -> Vec<u32> {
     let mut by_topic = vec![NO_DECISION; 1 << 16];
     for (number, head) in heads.iter().enumerate().skip(1) {
         by_topic[usize::from(head.node.0)] = number as u32;

@@ -50,7 +50,7 @@ impl Pretrained {
     pub fn is_former_general(bytes: &[u8]) -> bool {
         let source = |bytes: &[u8]| {
             let bytes = crate::bytes::decompressed(WHAT, MAGIC, bytes)?;
-            let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION, &bytes)?;
+            let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION..=VERSION, &bytes)?;
             Ok::<_, FormatError>((from.text()?, term_version))
         };
         match (source(bytes), source(Pretrained::general_bytes())) {
@@ -109,7 +109,7 @@ impl Pretrained {
     /// Deserializes; rejects another version or damaged data.
     pub fn from_bytes(bytes: &[u8]) -> Result<Pretrained, FormatError> {
         let bytes = &crate::bytes::decompressed(WHAT, MAGIC, bytes)?;
-        let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION, bytes)?;
+        let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION..=VERSION, bytes)?;
         let expected = porthole_page::TERM_VERSION;
         if term_version != expected {
             return Err(FormatError::Terms { what: WHAT, found: term_version, expected });

@@ -31,6 +31,8 @@ pub struct TrainingOptions {
     pub features: Option<usize>,
     /// Whether decisions are calibrated.
     pub calibrate: bool,
+    /// Whether answers about pages of the crawl confirm good topics ([`confirmation`](crate::confirmation)).
+    pub confirm: bool,
     /// Number of folds of a cross-validation.
     pub folds: usize,
     /// Version of the rules that made the terms.
@@ -45,6 +47,7 @@ impl Default for TrainingOptions {
             smoothing: None,
             features: None,
             calibrate: true,
+            confirm: true,
             folds: 5,
             term_version: porthole_page::TERM_VERSION,
         }

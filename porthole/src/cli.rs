@@ -106,7 +106,7 @@ pub(crate) enum CliCommand {
     /// Export pages, archives, links or topics for other programs
     #[command(subcommand)]
     Export(Export),
-    /// Answer questions about pages of which the critic is uncertain
+    /// Answer questions about pages that the critic takes for relevant
     Teach(Teach),
     /// Mark a page or site as useful or useless; pages become examples
     Mark(Mark),

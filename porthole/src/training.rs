@@ -1,6 +1,7 @@
 //! Trains the critic of a workspace from the tree, the examples and the pretrained statistics, and stores it. Retrains
 //! only the changed nodes where possible.
 
+pub(crate) mod answers;
 pub(crate) mod background;
 mod check;
 pub(crate) mod growing;
@@ -23,6 +24,7 @@ use porthole_topic::{
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
 
+use self::answers::Answers;
 pub(crate) use self::check::{ExampleCheck, MisjudgedExample, Remedy};
 pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingReport};
 pub(crate) use self::untrained::{can_be_fetched, refuse_untrained};
@@ -107,6 +109,8 @@ struct TrainingPage {
     name: String,
     /// Whether it was drawn from the crawl as an example of the background.
     is_drawn: bool,
+    /// Whether it is a page that was marked.
+    is_answer: bool,
 }
 
 /// All training data.
@@ -128,6 +132,7 @@ pub(crate) struct TrainingPages {
     to_other: Vec<TopicId>,
     /// The background, if it has the counts of the general taxonomy.
     general_background: Option<TopicId>,
+    answers: Answers,
 }
 
 /// State of a topic at the last training, to detect changes.
@@ -156,12 +161,14 @@ impl TrainingPages {
                 counts: terms.to_vec(),
                 name: example.url.clone(),
                 is_drawn: example.source == background::SOURCE,
+                is_answer: example.source == answers::SOURCE,
             }),
             _ => {
                 lacking += 1;
                 to_fetch += usize::from(can_be_fetched(example));
             }
         })?;
+        let answers = Answers::take_from(&mut examples, &tree, settings);
         examples.iter().for_each(|example| statistics.add(example.example()));
         let mut basis = basis(&tree, &statistics, &examples);
         let is_wanted = is_own_tree && settings.has_general_background() && !examples.is_empty();
@@ -181,6 +188,7 @@ impl TrainingPages {
             to_fetch,
             to_other,
             general_background,
+            answers,
         })
     }
 
@@ -224,6 +232,7 @@ impl TrainingPages {
         }
         tunings.extend(choose_topical(tree, statistics, examples, (&tunings, &otherwise), options));
         let model = train(tree, statistics, &tunings, &otherwise, options);
+        let model = model.with_confirmations(&self.answers.confirmations);
         let tuned = tuned.nodes;
         let figures = NodeFigures::of(self, &model, &tunings, &tuned);
         Ok(TrainingResult { model, tuned, tuned_on: self.documents(), figures, scope: TrainedScope::All })
@@ -246,8 +255,8 @@ impl TrainingPages {
     fn update(&self, before: Before, options: &TrainingOptions) -> TrainingResult {
         let Before { model, basis, changed } = before;
         let tunings = basis.tunings(&model);
-        let Basis { tuned_on, figures, .. } = basis;
-        if changed.is_empty() {
+        let Basis { tuned_on, figures, refused, .. } = basis;
+        if changed.is_empty() && refused == self.answers.sum() {
             return TrainingResult {
                 model,
                 tuned: BTreeMap::new(),
@@ -259,6 +268,7 @@ impl TrainingPages {
         let old = figures;
         let otherwise = fixed(Tuning::untried(), options);
         let model = retrain(&model, &self.tree, &self.statistics, &tunings, &otherwise, &changed);
+        let model = model.with_confirmations(&self.answers.confirmations);
         let mut figures = NodeFigures::of(self, &model, &tunings, &BTreeMap::new());
         figures.iter_mut().for_each(|node| node.take_over(&old));
         TrainingResult { model, tuned: BTreeMap::new(), tuned_on, figures, scope: TrainedScope::Changed }
@@ -357,6 +367,9 @@ struct Basis {
     figures: Vec<NodeFigures>,
     /// What was changed so that the critic recognises its examples.
     remedy: Remedy,
+    /// Identifies the pages that only the confirmations were trained on.
+    #[serde(default)]
+    refused: u64,
 }
 
 impl Basis {
@@ -372,6 +385,7 @@ impl Basis {
             topics: material.basis.clone(),
             tuned_on: made.tuned_on.clone(),
             figures: made.figures.clone(),
+            refused: material.answers.sum(),
         }
     }
 
@@ -392,12 +406,13 @@ impl Basis {
     }
 }
 
-/// The settings as text, to compare them. For a two-class critic the good topics are part of them.
+/// The settings as text, to compare them. For a two-class critic, and with answers that confirm the good topics, these are
+/// part of them.
 fn fingerprint_of(settings: &TrainSettings, material: &TrainingPages) -> String {
-    let good: Vec<u16> = match settings.options.shape {
-        ClassifierShape::TwoClass => material.tree.good().map(|id| id.0).collect(),
-        ClassifierShape::Tree | ClassifierShape::Flat => Vec::new(),
-    };
+    let has_answers = material.examples.iter().any(|example| example.is_answer);
+    let depends_on_good = settings.options.shape == ClassifierShape::TwoClass || has_answers;
+    let good: Vec<u16> =
+        if depends_on_good { material.tree.good().map(|id| id.0).collect() } else { Vec::new() };
     format!("{settings:?} {good:?}")
 }
 

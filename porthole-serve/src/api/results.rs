@@ -318,7 +318,7 @@ pub(crate) struct TeachRow {
     against: Vec<String>,
 }
 
-/// Pages to ask about, the most uncertain first; none that was answered before
+/// Pages to ask about, from all over the ranking; none that was answered before
 #[utoipa::path(get, path = "/w/{w}/teach", params(("w" = String, Path,), TeachQuery),
     responses((status = 200, body = Vec<TeachRow>)))]
 pub(crate) async fn teach(

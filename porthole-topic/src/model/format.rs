@@ -2,7 +2,7 @@
 
 use porthole_types::{TermId, TopicId};
 
-use super::{ClassModel, CriticModel, DecisionHead, ModelKind, TermEntry, next_decisions, places, slots};
+use super::{ClassModel, CriticModel, DecisionHead, ModelKind, TermEntry, places, slots};
 use crate::bytes::{FormatError, SectionReader, SectionWriter};
 use crate::calibration::Calibration;
 use crate::naive_bayes::TermCounting;
@@ -12,12 +12,17 @@ const WHAT: &str = "model";
 const MAGIC: &[u8; 8] = b"PHMODEL\n";
 
 /// Increased whenever the bytes or their meaning change.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// Version of a model without confirmations, which earlier programs can read.
+const WITHOUT_CONFIRMATIONS: u32 = 1;
 
 impl CriticModel {
     /// Serializes the model.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut to = SectionWriter::new(MAGIC, VERSION, self.term_version);
+        let has_confirmations = self.tree_heads < self.heads.len();
+        let version = if has_confirmations { VERSION } else { WITHOUT_CONFIRMATIONS };
+        let mut to = SectionWriter::new(MAGIC, version, self.term_version);
         to.u32(position(&ModelKind::ALL, self.kind));
         to.u32(position(&ClassifierShape::ALL, self.shape));
         to.u32(self.heads.len() as u32);
@@ -49,7 +54,8 @@ impl CriticModel {
 
     /// Deserializes a model; rejects another version, damaged or inconsistent data.
     pub fn from_bytes(bytes: &[u8]) -> Result<CriticModel, FormatError> {
-        let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION, bytes)?;
+        let (mut from, term_version) =
+            SectionReader::new(WHAT, MAGIC, WITHOUT_CONFIRMATIONS..=VERSION, bytes)?;
         let expected = porthole_page::TERM_VERSION;
         if term_version != expected {
             return Err(FormatError::Terms { what: WHAT, found: term_version, expected });
@@ -73,16 +79,15 @@ impl CriticModel {
         let posting_classes = from.array(u16::from_le_bytes)?;
         let posting_gains = from.array(f32::from_le_bytes)?;
         from.finish()?;
-        let next = next_decisions(&heads, &classes);
         let slots = slots(&terms);
         let places = places(&entry_starts, &entries);
-        let model = CriticModel {
+        let mut model = CriticModel {
             kind,
             shape,
             term_version,
             heads,
             classes,
-            next,
+            next: Vec::new(),
             terms,
             entry_starts,
             entries,
@@ -90,7 +95,10 @@ impl CriticModel {
             posting_gains,
             slots,
             places,
+            tree_heads: 0,
+            confirmed: Vec::new(),
         };
+        model.link_decisions();
         if model.is_consistent() { Ok(model) } else { Err(FormatError::Damaged(WHAT)) }
     }
 
@@ -118,7 +126,9 @@ impl CriticModel {
                 classes.iter().all(|&class| u32::from(class) < head.class_count)
             })
         };
+        let confirms = |head: &DecisionHead| head.class_count == 2 && head.is_confirmation(&self.classes);
         heads_follow
+            && self.heads[self.tree_heads..].iter().all(confirms)
             && next_class as usize == self.classes.len()
             && goes_down
             && self.posting_gains.len() == postings

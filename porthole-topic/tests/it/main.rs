@@ -1,5 +1,6 @@
 //! Tests of topics and the critic.
 
+mod confirmation;
 mod critic;
 mod few;
 mod import;

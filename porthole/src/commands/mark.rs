@@ -16,10 +16,8 @@ use serde::Serialize;
 use crate::cli::{self, Usefulness};
 use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, misuse, plain};
+use crate::training::answers::SOURCE;
 use crate::workspace::{self, Workspace};
-
-/// Source of examples made from feedback.
-const SOURCE: &str = "feedback";
 
 /// Probability from which a topic that is not good takes a useless page. Below that the critic knows no suitable topic,
 /// and the page would dilute the one it is put into.

@@ -1,9 +1,9 @@
 //! `porthole teach`: asks about pages of which an answer teaches most; each answer is a mark (`porthole mark`).
 //!
-//! Which pages: fetched pages that are neither examples nor marked; in turn the most uncertain one (R nearest to one half
-//! under the present critic) and the one with the highest R, because with few examples a critic can be certain and wrong,
-//! and errors among the best pages matter most. At most [`MOST_OF_A_SITE`](choice::MOST_OF_A_SITE) pages of a site are
-//! asked about, no two with nearly the same text, and at most a third about one topic as long as there are others.
+//! Which pages: fetched pages that are neither examples nor marked, evenly spaced in the ranking of those that may be
+//! relevant. With few examples a critic is certain and wrong about many of them, and the answers have to show what
+//! distinguishes these from the others; pages that it is uncertain about are asked about where there are no more. At most
+//! [`MOST_OF_A_SITE`](choice::MOST_OF_A_SITE) pages of a site are asked about, and no two with nearly the same text.
 
 mod choice;
 

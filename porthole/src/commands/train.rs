@@ -145,11 +145,13 @@ fn refuse_mixed(arguments: &cli::Train) -> anyhow::Result<()> {
     }
 }
 
-/// The papers' tables hold a tree of naive Bayes decisions, and DOCUMENT every occurrence of a term.
+/// The papers' tables hold a tree of naive Bayes decisions, without confirmations, and DOCUMENT every occurrence of a
+/// term.
 fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
     if settings.critic != ModelKind::NaiveBayes || settings.options.shape != ClassifierShape::Tree {
         return Err(misuse("--tables requires --critic naive-bayes and --shape tree"));
     }
+    settings.options.confirm = false;
     match settings.options.counting {
         Some(TermCounting::Once) => Err(misuse("--tables requires --counting each or share")),
         Some(_) => Ok(()),

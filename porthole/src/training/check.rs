@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use porthole_topic::{Critic, CriticModel, ModelKind, Statistics, Taxonomy, TopicExample};
+use porthole_topic::{Critic, CriticModel, ModelKind, Statistics, TopicExample};
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
@@ -64,24 +64,31 @@ pub(crate) struct LostTopic {
 
 impl ExampleCheck {
     /// Judges the examples: one of a good topic is recognised if R is above one half, any other if its topic is the
-    /// best one.
-    fn of(tree: &Taxonomy, examples: &[TrainingPage], model: &CriticModel) -> ExampleCheck {
+    /// best one, and a page that is only known to be about no good topic if R is at most one half.
+    fn of(material: &TrainingPages, model: &CriticModel) -> ExampleCheck {
+        let (tree, refused) = (&material.tree, &material.answers.refused);
         let mut critic = Critic::new(model.clone(), tree);
         let mut check = ExampleCheck::default();
         let mut of_good: BTreeMap<TopicId, (usize, usize)> = BTreeMap::new();
         let good_of = |topic: TopicId| {
             std::iter::once(topic).chain(tree.ancestors(topic)).find(|&above| tree.is_good(above))
         };
-        let (wanted, others): (Vec<&TrainingPage>, Vec<&TrainingPage>) = examples
+        let (wanted, others): (Vec<&TrainingPage>, Vec<&TrainingPage>) = material
+            .examples
             .iter()
             .filter(|example| !example.is_drawn && !example.counts.is_empty())
             .partition(|example| good_of(example.topic).is_some());
         let step = others.len().div_ceil(MOST_OTHERS).max(1);
-        for example in wanted.into_iter().chain(others.into_iter().step_by(step)) {
+        let others = others.into_iter().step_by(step).map(|example| (example, false));
+        let refused = refused.iter().map(|example| (example, true));
+        for (example, is_refused) in
+            wanted.into_iter().map(|example| (example, false)).chain(others).chain(refused)
+        {
             let judgment = critic.judge(&example.counts);
             let good = good_of(example.topic);
             let is_recognised = match good {
                 Some(_) => judgment.relevance > 0.5,
+                None if is_refused => judgment.relevance <= 0.5,
                 None => judgment.best == example.topic || tree.below(example.topic).contains(&judgment.best),
             };
             check.checked += 1;
@@ -130,7 +137,7 @@ pub(super) fn remedied(
     made: TrainingResult,
     settings: &TrainSettings,
 ) -> anyhow::Result<(TrainingResult, ExampleCheck)> {
-    let check = ExampleCheck::of(&material.tree, &material.examples, &made.model);
+    let check = ExampleCheck::of(material, &made.model);
     let (mut best, mut best_check) = (made, check);
     if best.scope == TrainedScope::Nothing {
         return Ok((best, best_check));
@@ -150,7 +157,7 @@ pub(super) fn remedied(
             continue;
         }
         let tried = material.with(remedy).train(settings)?;
-        let check = ExampleCheck::of(&material.tree, &material.examples, &tried.model);
+        let check = ExampleCheck::of(material, &tried.model);
         if check.lost.len() < best_check.lost.len() {
             (best, best_check) = (tried, ExampleCheck { remedy, ..check });
         }
@@ -182,6 +189,7 @@ impl TrainingPages {
 #[cfg(test)]
 mod tests {
     use porthole_store::{ExampleState, NewExample, SqliteStore, WorkspaceWriter};
+    use porthole_topic::Taxonomy;
     use porthole_types::TermId;
 
     use super::super::{BASIS, train_workspace};

@@ -166,11 +166,14 @@ impl TrainingReport {
     }
 }
 
-/// The topics without examples in their subtree; of nested ones, the topmost.
+/// The topics without examples in their subtree; of nested ones, the topmost. Those that only have pages about no good
+/// topic are not meant to be assigned any.
 fn without_examples(material: &TrainingPages) -> Vec<TopicId> {
     let tree = &material.tree;
-    let with_above = |(topic, _)| std::iter::once(topic).chain(tree.ancestors(topic));
-    let known: BTreeSet<TopicId> = material.statistics.topics().flat_map(with_above).collect();
+    let with_above = |topic| std::iter::once(topic).chain(tree.ancestors(topic));
+    let counted = material.statistics.topics().map(|(topic, _)| topic);
+    let refused = material.answers.refused.iter().map(|page| page.topic);
+    let known: BTreeSet<TopicId> = counted.chain(refused).flat_map(with_above).collect();
     tree.ids().filter(|id| !known.contains(id) && known.contains(&tree.parent(*id))).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Teaching: questions about uncertain pages, a preview of what the answers change, and taking it over.
+//! Teaching: questions about pages that look relevant, a preview of what the answers change, and taking it over.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -8,7 +8,6 @@ use std::sync::Arc;
 use porthole_store::{QueryLimits, SqliteReader, StoreReader};
 use porthole_types::{CanonicalUrl, ManualClock};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
-use serde_json::Value as Json;
 use tempfile::TempDir;
 
 use crate::recording::record;
@@ -25,7 +24,7 @@ struct Taught {
 }
 
 impl Taught {
-    fn crawled(seed: u64, pages: u32) -> Taught {
+    fn crawled(seed: u64, pages: u32, fetched: u32) -> Taught {
         let params = SynthParams {
             seed,
             pages,
@@ -48,7 +47,8 @@ impl Taught {
         let examples = web.examples(web.topic(TOPIC).unwrap(), 3, 1);
         let examples: Vec<&str> = examples.iter().map(CanonicalUrl::as_str).collect();
         let taught = Taught { folder, topics };
-        let rest = ["ws", "--name", "Mutual Funds", "--web", WEB, "--pages", "800"];
+        let fetched = fetched.to_string();
+        let rest = ["ws", "--name", "Mutual Funds", "--web", WEB, "--pages", &fetched];
         check(taught.path(), &[&["start"], &examples[..], &rest].concat(), 0, "");
         taught
     }
@@ -65,13 +65,13 @@ impl Taught {
         SqliteReader::open(self.path().join("ws/porthole.db")).unwrap()
     }
 
-    /// Pages about the topic among the hundred with the highest R. Examples and pages that were asked about do not count.
-    fn precision(&self, workspace: &str, except: &HashSet<String>) -> usize {
+    /// Pages about the topic among the `best` with the highest R. Examples and pages that were asked about do not count.
+    fn precision(&self, workspace: &str, except: &HashSet<String>, best: usize) -> usize {
         let sql = "select url from crawl where state = 1 and copy_of is null order by relevance desc, oid limit 400";
         let reader = SqliteReader::open(self.path().join(workspace).join("porthole.db")).unwrap();
         let rows = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
         let urls = rows.iter().map(|row| row[0].text()).filter(|url| !except.contains(*url));
-        urls.take(100).filter(|url| self.is_true(url)).count()
+        urls.take(best).filter(|url| self.is_true(url)).count()
     }
 
     /// Trains, takes the new critic over, and judges the stored pages by it: a crawl does so when it starts.
@@ -101,7 +101,14 @@ impl Taught {
 
 const WEB: &str = "web/00000.warc.gz";
 
-/// Pages about the topic among the best hundred: before, after training without an answer, and after twenty answers.
+/// Pages of a web, of a crawl of it, and of the best ones that are counted.
+struct TeachingSize {
+    pages: u32,
+    fetched: u32,
+    best: usize,
+}
+
+/// Pages about the topic among the best ones: before, after training without an answer, and after twenty answers.
 struct TeachingOutcome {
     before: usize,
     retrained: usize,
@@ -109,8 +116,8 @@ struct TeachingOutcome {
 }
 
 /// Answers twenty questions by the true topics. The control, a copy of the workspace, is trained without an answer.
-fn teach_twenty(seed: u64) -> TeachingOutcome {
-    let taught = Taught::crawled(seed, 6_000);
+fn teach_twenty(seed: u64, size: &TeachingSize) -> TeachingOutcome {
+    let taught = Taught::crawled(seed, size.pages, size.fetched);
     let here = taught.path();
     let questions = json(here, &["-C", "ws", "teach", "--limit", "20", "--json"]);
     let urls: Vec<&str> =
@@ -118,17 +125,17 @@ fn teach_twenty(seed: u64) -> TeachingOutcome {
     assert_eq!(urls.len(), 20, "{questions}");
     let mut except = taught.examples();
     except.extend(urls.iter().map(|&url| url.to_owned()));
-    let before = taught.precision("ws", &except);
+    let before = taught.precision("ws", &except, size.best);
     taught.copy("control");
     taught.retrain("control");
-    let retrained = taught.precision("control", &except);
+    let retrained = taught.precision("control", &except, size.best);
     let yes = urls.iter().filter(|url| taught.is_true(url)).count();
     for url in &urls {
         let verdict = if taught.is_true(url) { "useful" } else { "useless" };
         check(here, &["-C", "ws", "mark", url, verdict], 0, "marked");
     }
     taught.retrain("ws");
-    let after = taught.precision("ws", &except);
+    let after = taught.precision("ws", &except, size.best);
     println!(
         "seed {seed}: {before} before, {retrained} retrained only, {after} taught; {yes} of 20 are about the topic"
     );
@@ -136,16 +143,24 @@ fn teach_twenty(seed: u64) -> TeachingOutcome {
 }
 
 #[test]
-fn twenty_answers_raise_the_precision_of_the_best_hundred() {
-    let TeachingOutcome { before, retrained, taught } = teach_twenty(1);
-    assert!(taught > before.max(retrained), "{before} before, {retrained} retrained only, {taught} taught");
+fn twenty_answers_raise_the_precision_of_the_best_pages() {
+    let size = TeachingSize { pages: 2_500, fetched: 300, best: 40 };
+    let outcomes = [11, 12, 13].map(|seed| teach_twenty(seed, &size));
+    let sum = |of: fn(&TeachingOutcome) -> usize| outcomes.iter().map(of).sum::<usize>();
+    let before = sum(|outcome| outcome.before).max(sum(|outcome| outcome.retrained));
+    let taught = sum(|outcome| outcome.taught);
+    // A sixth of the pages that are counted. In training without a confirmation the mean of ten webs changed by one in a
+    // hundred.
+    let least_gain = outcomes.len() * size.best / 6;
+    assert!(taught >= before + least_gain, "{before} before, {taught} taught");
 }
 
 /// The measurement behind it; takes minutes.
 #[test]
 #[ignore = "slow"]
 fn twenty_answers_help_in_four_of_five_webs() {
-    let outcomes: Vec<TeachingOutcome> = (1..=5).map(teach_twenty).collect();
+    let size = TeachingSize { pages: 6_000, fetched: 800, best: 100 };
+    let outcomes: Vec<TeachingOutcome> = (1..=5).map(|seed| teach_twenty(seed, &size)).collect();
     let better = outcomes.iter().filter(|outcome| outcome.taught > outcome.before).count();
     let than_control = outcomes.iter().filter(|outcome| outcome.taught > outcome.retrained).count();
     println!("better than before in {better} of 5, than retraining alone in {than_control}");
@@ -154,7 +169,7 @@ fn twenty_answers_help_in_four_of_five_webs() {
 
 #[test]
 fn questions_are_about_unmarked_pages_of_many_sites_and_have_reasons() {
-    let taught = Taught::crawled(1, 1_000);
+    let taught = Taught::crawled(1, 1_000, 800);
     let here = taught.path();
     let questions = json(here, &["-C", "ws", "teach", "--json"]);
     let questions = questions.as_array().unwrap();
@@ -169,10 +184,12 @@ fn questions_are_about_unmarked_pages_of_many_sites_and_have_reasons() {
         assert!(question["about"].as_str().unwrap().ends_with("Mutual Funds"), "{question}");
     }
     assert!(sites.values().all(|&pages| pages <= 2), "{sites:?}");
-    // An uncertain page first, and one that is judged relevant next.
-    let relevance = |question: &Json| question["relevance"].as_f64().unwrap();
-    assert!((relevance(&questions[0]) - 0.5).abs() < 0.25, "{questions:?}");
-    assert!(relevance(&questions[1]) > 0.9, "{questions:?}");
+    // From the best one to the doubtful ones, also among the first few.
+    let relevance: Vec<f64> =
+        questions.iter().map(|question| question["relevance"].as_f64().unwrap()).collect();
+    assert!(relevance.iter().all(|&relevance| relevance >= 0.25), "{relevance:?}");
+    assert!(relevance[..6].is_sorted_by(|a, b| a > b), "{relevance:?}");
+    assert!(relevance[0] > 0.9 && relevance[5] < relevance[1], "{relevance:?}");
     assert!(questions.iter().any(|question| !question["for"].as_array().unwrap().is_empty()));
     // Once answered, a page is not asked about again.
     let first = questions[0]["url"].as_str().unwrap();
@@ -183,7 +200,7 @@ fn questions_are_about_unmarked_pages_of_many_sites_and_have_reasons() {
 
 #[test]
 fn a_preview_changes_nothing_and_is_refused_when_it_is_out_of_date() {
-    let taught = Taught::crawled(1, 1_000);
+    let taught = Taught::crawled(1, 1_000, 800);
     let here = taught.path();
     check(here, &["-C", "ws", "train", "--accept"], 4, "run `porthole train --preview` first");
     let tables = || {

@@ -34,7 +34,7 @@ export const glossary = {
   strategy: 'Decides which link is followed next.',
   policy: 'Order in which queued URLs are taken.',
   depth: 'Number of links from a start page.',
-  uncertain: 'Pages that the critic is least sure about: an answer about them teaches the most.',
+  asked: 'Pages that the critic takes for relevant, from the best to the doubtful ones: the answers show which of their words matter.',
 } as const;
 
 export type GlossaryKey = keyof typeof glossary;

@@ -1,4 +1,4 @@
-//! Chooses the pages to ask about: in turn the most uncertain page and the one that is judged most relevant.
+//! Chooses the pages to ask about: evenly spaced in the ranking of the pages that may be relevant.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
@@ -30,6 +30,9 @@ pub(super) struct AskedPage {
     simhash: u64,
 }
 
+/// R from which a page may be about a good topic.
+const PLAUSIBLE: f64 = 0.25;
+
 /// The pages to ask about.
 pub(super) fn pages_to_ask(
     workspace: &Workspace,
@@ -39,9 +42,9 @@ pub(super) fn pages_to_ask(
 ) -> anyhow::Result<Vec<AskedPage>> {
     let mut documents = DocumentReader::new();
     let most = limit.saturating_mul(JUDGED_AGAIN);
-    let mut choose = |distance: fn(f64) -> f64| -> anyhow::Result<Vec<AskedPage>> {
+    let mut judged = |key: fn(&KeptPage, f64) -> Option<u64>| -> anyhow::Result<Vec<AskedPage>> {
         let mut pages = Vec::new();
-        for page in nearest_by_stored(reader, distance, most)? {
+        for page in least_by_stored(reader, key, most)? {
             let Some(terms) = page.terms(reader, workspace, &mut documents)? else { continue };
             let judgment = critic.judge(&terms);
             pages.push(AskedPage {
@@ -53,18 +56,22 @@ pub(super) fn pages_to_ask(
                 url: page.url,
             });
         }
-        let key = |page: &AskedPage| distance(page.relevance);
-        pages.sort_by(|a, b| key(a).total_cmp(&key(b)).then(a.url.cmp(&b.url)));
         Ok(pages)
     };
-    let (best, uncertain) = (choose(distance_from_best)?, choose(doubt)?);
+    let mut plausible = judged(sampled_plausible)?;
+    plausible.retain(|page| page.relevance >= PLAUSIBLE);
+    plausible.sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.url.cmp(&b.url)));
     let mut chosen = AskedPages::default();
-    let of_best = chosen.add(best, limit / 2, usize::MAX);
-    // At most a third about one topic, unless there are no others.
-    let (topic, left) = (limit.div_ceil(3).max(2), limit - of_best);
-    let of_uncertain = chosen.add(uncertain.clone(), left, topic);
-    chosen.add(uncertain, left - of_uncertain, usize::MAX);
-    Ok(chosen.in_turn(of_best))
+    let left = limit - chosen.add(spread(plausible, limit), limit, usize::MAX);
+    if left > 0 {
+        let mut uncertain = judged(by_doubt)?;
+        let key = |page: &AskedPage| doubt(page.relevance);
+        uncertain.sort_by(|a, b| key(a).total_cmp(&key(b)).then(a.url.cmp(&b.url)));
+        // At most a third about one topic, unless there are no others.
+        let added = chosen.add(uncertain.clone(), left, limit.div_ceil(3).max(2));
+        chosen.add(uncertain, left - added, usize::MAX);
+    }
+    Ok(chosen.pages)
 }
 
 /// Distance from complete uncertainty.
@@ -72,39 +79,61 @@ fn doubt(relevance: f64) -> f64 {
     (relevance - 0.5).abs()
 }
 
-/// Distance from certain relevance.
-fn distance_from_best(relevance: f64) -> f64 {
-    1.0 - relevance
+/// The most uncertain pages first. Distances are not negative, so that their bits are in their order.
+fn by_doubt(_: &KeptPage, relevance: f64) -> Option<u64> {
+    Some(doubt(relevance).to_bits())
 }
 
-/// The pages with the least distance by their stored R, neither examples nor marked.
-fn nearest_by_stored(
+/// A sample of the pages that may be relevant: an id is a hash of the URL.
+fn sampled_plausible(page: &KeptPage, relevance: f64) -> Option<u64> {
+    (relevance >= PLAUSIBLE).then_some(page.oid.0)
+}
+
+/// The pages with the least keys by their stored R, neither examples nor marked.
+fn least_by_stored(
     reader: &dyn StoreReader,
-    distance: fn(f64) -> f64,
+    key: fn(&KeptPage, f64) -> Option<u64>,
     most: usize,
 ) -> anyhow::Result<Vec<KeptPage>> {
     let examples = reader.examples(None)?.into_iter().map(|example| example.url);
     let marked = reader.feedback()?.into_iter().filter(|row| row.kind == FeedbackKind::Page);
     let known: HashSet<String> = examples.chain(marked.map(|row| row.name)).collect();
-    let mut nearest: BinaryHeap<(u64, u64)> = BinaryHeap::new();
+    let mut least: BinaryHeap<(u64, u64)> = BinaryHeap::new();
     let mut pages: HashMap<u64, KeptPage> = HashMap::new();
     for (number, page) in (0..).zip(KeptPages::of(reader)) {
         let page = page?;
         let Some(judgment) = page.judgment.filter(|_| !known.contains(page.url.as_str())) else { continue };
-        // Distances are not negative, so that their bits are in their order.
-        let key = (distance(judgment.relevance).max(0.0).to_bits(), number);
-        if nearest.len() == most {
-            let worst = nearest.peek().copied().unwrap_or_default();
-            if key >= worst {
+        let Some(key) = key(&page, judgment.relevance) else { continue };
+        if least.len() == most {
+            let worst = least.peek().copied().unwrap_or_default();
+            if (key, number) >= worst {
                 continue;
             }
-            nearest.pop();
+            least.pop();
             pages.remove(&worst.1);
         }
-        nearest.push(key);
+        least.push((key, number));
         pages.insert(number, page);
     }
-    Ok(nearest.into_sorted_vec().iter().filter_map(|(_, number)| pages.remove(number)).collect())
+    Ok(least.into_sorted_vec().iter().filter_map(|(_, number)| pages.remove(number)).collect())
+}
+
+/// The pages in another order: the first `parts` of them are evenly spaced, and so is every third of these, for people who
+/// answer only a few. The others follow, each after those that are nearer to an evenly spaced one.
+fn spread(pages: Vec<AskedPage>, parts: usize) -> Vec<AskedPage> {
+    let parts = parts.clamp(1, pages.len().max(1));
+    let start = |part: usize| part * pages.len() / parts;
+    let mut order = Vec::with_capacity(pages.len());
+    for after in 0..=pages.len() / parts {
+        let places = (0..3).flat_map(|first| (first..parts).step_by(3));
+        order.extend(places.map(|part| (start(part) + after, start(part + 1))));
+    }
+    let mut pages: Vec<Option<AskedPage>> = pages.into_iter().map(Some).collect();
+    order
+        .into_iter()
+        .filter(|(place, end)| place < end)
+        .filter_map(|(place, _)| pages[place].take())
+        .collect()
 }
 
 /// The chosen pages, spread over sites, texts and topics.
@@ -135,19 +164,6 @@ impl AskedPages {
             }
         }
         self.pages.len() - before
-    }
-
-    /// The pages, those after the first `of_best` and these in turn.
-    fn in_turn(mut self, of_best: usize) -> Vec<AskedPage> {
-        let mut lists = [self.pages.split_off(of_best).into_iter(), self.pages.into_iter()];
-        let mut pages = Vec::new();
-        loop {
-            let before = pages.len();
-            lists.iter_mut().for_each(|list| pages.extend(list.next()));
-            if pages.len() == before {
-                return pages;
-            }
-        }
     }
 }
 
@@ -193,15 +209,23 @@ mod tests {
     }
 
     #[test]
-    fn uncertain_pages_and_the_best_take_turns() {
-        let page = |name: &str| {
-            let url = CanonicalUrl::parse(&format!("http://{name}.test/")).unwrap();
+    fn the_first_questions_span_all_plausible_pages() {
+        let page = |number: usize| {
+            let url = CanonicalUrl::parse(&format!("http://{number}.test/")).unwrap();
             let (best, terms) = (TopicId(1), Vec::new());
             AskedPage { site: url.site(), url, relevance: 0.5, best, terms, simhash: 0 }
         };
-        let pages = ["best-1", "best-2", "doubt-1", "doubt-2", "doubt-3"].map(page).to_vec();
-        let turns = AskedPages { pages, of_site: HashMap::new() }.in_turn(2);
-        let hosts: Vec<&str> = turns.iter().map(|page| page.url.host().trim_end_matches(".test")).collect();
-        assert_eq!(hosts, ["doubt-1", "best-1", "doubt-2", "best-2", "doubt-3"]);
+        let order = |pages: usize, parts: usize| -> Vec<usize> {
+            let pages = spread((0..pages).map(page).collect(), parts);
+            pages.iter().map(|page| page.url.host().trim_end_matches(".test").parse().unwrap()).collect()
+        };
+        assert_eq!(order(12, 6), [0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11]);
+        assert_eq!(order(7, 3), [0, 2, 4, 1, 3, 5, 6]);
+        // Every page once, also if there are fewer than questions.
+        for (pages, parts) in [(0, 20), (3, 20), (20, 20), (999, 20), (5, 0)] {
+            let mut all = order(pages, parts);
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..pages), "{pages} pages, {parts} parts");
+        }
     }
 }
