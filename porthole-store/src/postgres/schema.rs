@@ -48,6 +48,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
     alter table if exists worker add column if not exists pages bigint not null default 0;
     alter table if exists worker add column if not exists reserved bigint not null default 0;
     "#,
+    // The best URLs of shards that change hands, and whether a worker fetches yet.
+    r#"
+    alter table if exists shard add column if not exists best bytea;
+    alter table if exists worker add column if not exists ready bigint not null default 0;
+    "#,
 ];
 
 /// The definitions of the views by name.

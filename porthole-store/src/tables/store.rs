@@ -436,6 +436,7 @@ impl Store for TableStore {
     }
 
     fn share(&mut self, busy: &[SiteId], learn: &mut Learn<'_>) -> Result<Vec<SiteId>> {
+        self.become_ready()?;
         self.share_now(busy, learn)
     }
 
