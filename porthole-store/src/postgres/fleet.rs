@@ -50,7 +50,8 @@ const TABLES: &str = r#"
         session bigint,
         pages bigint not null default 0,
         reserved bigint not null default 0,
-        ready bigint not null default 0
+        ready bigint not null default 0,
+        asks bigint not null default 0
     ) with (fillfactor = 20);
     create table shard(
         id bigint primary key,
@@ -150,7 +151,9 @@ pub(crate) struct FleetView {
     pub(crate) alive: Vec<u32>,
     /// Workers that own shards and are not alive, and since when that is known, as [`boot_millis`].
     pub(crate) gone: HashMap<u32, u64>,
-    /// Those that are alive and can take shards at once.
+    /// Those that are alive and ask for what others have learnt, ascending.
+    pub(crate) asking: Vec<u32>,
+    /// Those that are alive, can take shards at once, and do not ask.
     pub(crate) ready: Vec<u32>,
 }
 
@@ -207,6 +210,15 @@ impl WorkerSession {
     pub(crate) fn view(&self) -> FleetView {
         self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// Notes that a worker does not ask any more, before the session sees it.
+    pub(crate) fn note_answered(&self, worker: u32) {
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        view.asking.retain(|asking| *asking != worker);
+        if !view.ready.contains(&worker) {
+            view.ready.push(worker);
+        }
+    }
 }
 
 impl Drop for WorkerSession {
@@ -254,6 +266,7 @@ struct SeenWorker {
     is_alive: bool,
     owns: bool,
     is_ready: bool,
+    asks: bool,
 }
 
 /// Tells the server that the worker is alive, and looks for others that are not: their connections are ended, so that none
@@ -261,18 +274,19 @@ struct SeenWorker {
 fn beat(db: &Connection, lease: &WorkerLease, view: &Mutex<FleetView>, worker: u32) -> Result<()> {
     let sent = boot_millis();
     let sql = format!(
-        "select id, id in ({ALIVE}), exists (select 1 from shard where owner = worker.id), ready <> 0 \
+        "select id, id in ({ALIVE}), exists (select 1 from shard where owner = worker.id), ready <> 0, asks <> 0 \
          from worker order by id"
     );
     let found = db.prepare(&sql)?.query_map((), |row| {
-        let [is_alive, owns, is_ready] = [row.get(1)?, row.get(2)?, row.get(3)?];
-        Ok(SeenWorker { id: row.get(0)?, is_alive, owns, is_ready })
+        let [is_alive, owns, is_ready, asks] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+        Ok(SeenWorker { id: row.get(0)?, is_alive, owns, is_ready, asks })
     })?;
     let which = |is_one: fn(&SeenWorker) -> bool| -> Vec<u32> {
         found.iter().filter(|seen| is_one(seen)).map(|seen| seen.id).collect()
     };
     let mut alive = which(|seen| seen.is_alive);
-    let ready = which(|seen| seen.is_alive && seen.is_ready);
+    let asking = which(|seen| seen.is_alive && seen.asks);
+    let ready = which(|seen| seen.is_alive && seen.is_ready && !seen.asks);
     let gone = which(|seen| !seen.is_alive && seen.owns);
     if !alive.contains(&worker) {
         alive.push(worker);
@@ -283,7 +297,7 @@ fn beat(db: &Connection, lease: &WorkerLease, view: &Mutex<FleetView>, worker: u
         let mut view = view.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |id: &u32| (*id, view.gone.get(id).copied().unwrap_or(sent));
         let gone = gone.iter().filter(|id| **id != worker).map(since).collect();
-        *view = FleetView { alive, gone, ready };
+        *view = FleetView { alive, gone, asking, ready };
     }
     for id in gone.into_iter().filter(|id| *id != worker) {
         // Of another role, perhaps: then the server ends them in time.
@@ -336,7 +350,7 @@ pub(crate) fn enter(db: &Connection, settings: &FleetSettings) -> Result<i64> {
         tx.execute(&sql, [settings.worker])?;
     }
     let sql = "insert into worker(id, name) values (?1, ?2) \
-               on conflict (id) do update set name = excluded.name, idle = 0, ready = 0 \
+               on conflict (id) do update set name = excluded.name, idle = 0, ready = 0, asks = 0 \
                returning cursor";
     let cursor = tx.query_row(sql, params![settings.worker, settings.name], |row| row.get(0))?;
     let sql = format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use porthole_types::SiteId;
 
-use super::inbox::{self, LetterKind};
+use super::inbox::{self, Letter};
 use super::load::SharedPart;
 use super::plan::WritePlan;
 use super::publication::{self, OthersQueues};
@@ -216,6 +216,49 @@ impl TableStore {
         self.has_company() && self.sharing.as_ref().is_some_and(|sharing| sharing.settings.shows_pages)
     }
 
+    /// See [`Store::ask_for_memory`](crate::Store::ask_for_memory).
+    pub(super) fn set_asking(&mut self, asks: bool) -> Result<()> {
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.settings.shows_pages) else {
+            return Ok(());
+        };
+        let asks = asks && self.has_company();
+        self.db
+            .execute("update worker set asks = ?2 where id = ?1", params![sharing.settings.worker, asks])
+            .map(drop)
+    }
+
+    /// See [`Store::memory_asked_by`](crate::Store::memory_asked_by). The first worker that does not ask itself answers, or
+    /// the first one if all of them ask.
+    pub(super) fn asking_workers(&self) -> Vec<u32> {
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.settings.shows_pages) else {
+            return Vec::new();
+        };
+        let (view, worker) = (sharing.session.view(), sharing.settings.worker);
+        let answers = view.alive.iter().find(|id| !view.asking.contains(id)).or(view.alive.first());
+        let mut asking = view.asking;
+        asking.retain(|id| answers == Some(&worker) && *id != worker);
+        asking
+    }
+
+    /// See [`Store::send_memory`](crate::Store::send_memory).
+    pub(super) fn answer(&mut self, to: u32, memory: Option<&[u8]>) -> Result<()> {
+        if let Some(memory) = memory {
+            let letter = Letter::with_memory(memory, to);
+            self.write(&Batch::default(), |state| {
+                let mut plan = WritePlan::for_letters(state, &[], &[])?;
+                plan.letters.push(letter);
+                Ok(plan)
+            })?;
+        }
+        self.db.execute("update worker set asks = 0 where id = ?1", [to])?;
+        if let Some(sharing) = &mut self.sharing {
+            sharing.session.note_answered(to);
+            // What waited for the answer can be done now.
+            sharing.looked_at = 0;
+        }
+        Ok(())
+    }
+
     pub(super) fn announce_slots(&mut self, slots: usize) {
         if let Some(sharing) = &mut self.sharing
             && sharing.slots != slots
@@ -329,7 +372,7 @@ impl TableStore {
             let cursor = if is_all { last } else { letters.last().map_or(last, |letter| letter.number) };
             let pages = letters.iter().filter_map(|letter| letter.page.as_deref());
             let priorities: Vec<_> = pages.flat_map(&mut *learn).collect();
-            if priorities.is_empty() && letters.iter().all(|letter| letter.kind == LetterKind::Shown) {
+            if priorities.is_empty() && letters.iter().all(|letter| letter.kind.is_for_strategy()) {
                 sharing.cursor = cursor;
                 self.store_cursor(false)?;
             } else {

@@ -448,6 +448,18 @@ impl Store for TableStore {
         self.shows_pages_now()
     }
 
+    fn ask_for_memory(&mut self, asks: bool) -> Result<()> {
+        self.set_asking(asks)
+    }
+
+    fn memory_asked_by(&self) -> Vec<u32> {
+        self.asking_workers()
+    }
+
+    fn send_memory(&mut self, to: u32, memory: Option<&[u8]>) -> Result<()> {
+        self.answer(to, memory)
+    }
+
     fn announce(&mut self, slots: usize) {
         self.announce_slots(slots);
     }

@@ -441,6 +441,41 @@ fn urls_of_shards_that_change_hands_stay_in_the_order() {
 }
 
 #[test]
+fn who_comes_is_sent_what_others_have_learnt_before_it_gets_sites() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut first = join(&place, 0);
+    assert!(first.memory_asked_by().is_empty());
+    let mut second = join(&place, 1);
+    second.ask_for_memory(true).unwrap();
+    second.share(&[], &mut |_| Vec::new()).unwrap();
+    let asking = eventually(|| {
+        first.share(&[], &mut |_| Vec::new()).unwrap();
+        Some(first.memory_asked_by()).filter(|asking| !asking.is_empty())
+    });
+    assert_eq!((asking, second.memory_asked_by()), (vec![1], vec![]));
+    let owners = || place.sql("select count(*) from shard where owner = 0");
+    assert_eq!(owners(), "256", "it was given sites before the answer");
+    first.send_memory(1, Some(b"owls")).unwrap();
+    assert!(first.memory_asked_by().is_empty());
+    first.share(&[], &mut |_| panic!("it is for the second one")).unwrap();
+    assert_eq!(owners(), "128");
+    let mut shown = Vec::new();
+    second
+        .share(&[], &mut |memory| {
+            shown.push(memory.to_vec());
+            Vec::new()
+        })
+        .unwrap();
+    assert_eq!(shown, [b"owls"]);
+    second.share(&[], &mut |_| panic!("it was shown already")).unwrap();
+    // Nothing to send is an answer as well.
+    second.ask_for_memory(true).unwrap();
+    eventually(|| (first.memory_asked_by() == [1]).then_some(()));
+    first.send_memory(1, None).unwrap();
+    assert_eq!(place.sql("select count(*) from worker where asks <> 0"), "0");
+}
+
+#[test]
 fn pages_are_shown_to_other_workers_once_and_in_order() {
     let Some(place) = PgPlace::new() else { return };
     let mut workers = vec![join(&place, 0), join(&place, 1)];
