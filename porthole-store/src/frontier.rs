@@ -98,6 +98,9 @@ pub(crate) struct Restored {
     pub(crate) facts: OptionalValues,
 }
 
+/// How many of the greatest priorities in frozen shards are remembered.
+const FROZEN_BEST: usize = 256;
+
 /// Known URLs and the queue. Row numbers are rowids minus one, unless this is a part of the table.
 #[derive(Debug)]
 pub(crate) struct Frontier {
@@ -110,6 +113,8 @@ pub(crate) struct Frontier {
     tally: StateCounts,
     /// With it this is a part of the table.
     part: Option<PartNumbers>,
+    /// The greatest priorities in the frozen shards when they were frozen, in descending order.
+    frozen_best: Vec<(f32, u8)>,
 }
 
 /// The rowids of a part of the table.
@@ -147,6 +152,7 @@ impl Frontier {
             bound,
             tally: StateCounts::default(),
             part: None,
+            frozen_best: Vec::new(),
         }
     }
 
@@ -211,8 +217,29 @@ impl Frontier {
 
     /// Takes these shards out of the queue: their URLs stay queued, and are not taken.
     pub(crate) fn freeze(&mut self, shards: ShardSet) {
+        self.frozen_best = self.greatest_of_shards(shards, FROZEN_BEST);
         self.columns.sites.freeze(shards);
         self.rebuild();
+    }
+
+    /// The greatest priorities in the frozen shards when they were frozen, in descending order, each with its shard.
+    pub(crate) fn frozen_best(&self) -> &[(f32, u8)] {
+        &self.frozen_best
+    }
+
+    /// Forgets them: nobody waits for these URLs any more.
+    pub(crate) fn forget_frozen_best(&mut self) {
+        self.frozen_best.clear();
+    }
+
+    /// The greatest `n` priorities of queued URLs in these shards, in descending order, each with its shard. Those of
+    /// disabled sites do not count.
+    pub(crate) fn greatest_of_shards(&self, shards: ShardSet, n: usize) -> Vec<(f32, u8)> {
+        let sites = self.sites();
+        let rows = 0..if shards.is_empty() { 0 } else { u32::try_from(sites.len()).unwrap_or(u32::MAX) };
+        let rows = rows.filter(|row| shards.has_site(sites.id(*row)) && !sites.disabled().contains(row));
+        let greatest = self.queues.greatest_of(rows, n, &self.columns);
+        greatest.into_iter().map(|(priority, site)| (priority, shard_of(sites.id(site)))).collect()
     }
 
     /// Number of queued URLs of sites that are disabled in the table.

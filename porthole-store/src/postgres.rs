@@ -15,8 +15,8 @@ mod values;
 
 pub(crate) use self::connection::{PgConnection, PgStatement, PgStream, shown};
 pub(crate) use self::fleet::{
-    ALIVE, OwnShards, WorkerSession, enter, free, give_up, own_shards, prepare_writer, register, set_fence,
-    take, told, workers,
+    ALIVE, FleetView, GivenShard, OwnShards, WorkerSession, enter, free, give_up, own_shards, prepare_writer,
+    register, set_fence, shard_counts, take, told, workers,
 };
 pub(crate) use self::full_text::{TsVectorIndex, has_text_index};
 pub(crate) use self::open::{

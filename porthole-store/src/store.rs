@@ -185,6 +185,25 @@ pub trait Store: WorkspaceWriter {
         false
     }
 
+    /// Asks the other workers for what their strategies have learnt, or does so no longer.
+    fn ask_for_memory(&mut self, asks: bool) -> Result<()> {
+        let _ = asks;
+        Ok(())
+    }
+
+    /// The workers that have asked for what strategies have learnt, and that this worker is to answer. Nobody gives up sites
+    /// for them before.
+    fn memory_asked_by(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Answers a worker. It is shown the bytes, if there are any, as it is shown pages ([`share`](Store::share)), before it gets
+    /// sites of this worker.
+    fn send_memory(&mut self, to: u32, memory: Option<&[u8]>) -> Result<()> {
+        let _ = (to, memory);
+        Ok(())
+    }
+
     /// Sets how many URLs this worker takes at a time; 0 if it takes none for now. The others are told how good its best
     /// queued URLs are, with every commit and at least about once a second.
     fn announce(&mut self, slots: usize) {

@@ -38,6 +38,8 @@ pub(crate) struct Memory {
     is_recalled: bool,
     saved_at: u64,
     next_save: u64,
+    /// About how many results the strategy has seen.
+    pub(crate) seen: u64,
 }
 
 impl Memory {
@@ -72,6 +74,7 @@ impl Writer<'_> {
         }
         self.memory.saved_at = known;
         self.memory.next_save = known + BETWEEN_SAVES;
+        self.memory.seen = known;
         if known == self.next_seq {
             // Reading past fetches builds an index, which the crawl would take for a change by another process.
             return Ok(());
@@ -98,6 +101,7 @@ impl Writer<'_> {
             tried.span.map_or_else(|| self.store.owns(url.site()), |span| self.is_own_segment(span))
         });
         let (true, Some(scorer)) = (is_own, &mut self.scorer) else { return Ok(()) };
+        self.memory.seen += 1;
         if tried.copy_of.is_some() {
             scorer.strategy.settled(&url);
             return Ok(());

@@ -48,6 +48,9 @@ const BETWEEN_FITS: usize = 32;
 /// Prior observations: before anything was fetched, a priority is taken as a probability.
 const PRIOR: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
+/// Priority and R of past fetches, and sum of R and number of all fetches.
+pub(crate) type SavedWorth = (Vec<(f64, f64)>, (f64, f64));
+
 /// The expected R as a function of the priority, fitted to past fetches.
 #[derive(Debug)]
 pub(crate) struct Worth {
@@ -102,6 +105,18 @@ impl Worth {
         if self.since_fit >= BETWEEN_FITS || self.fetched.len() < 2 * BETWEEN_FITS {
             self.fit();
         }
+    }
+
+    /// What it was fitted to.
+    pub(crate) fn save(&self) -> SavedWorth {
+        (self.fetched.iter().copied().collect(), self.all)
+    }
+
+    /// The same function again.
+    pub(crate) fn restore((fetched, all): SavedWorth) -> Worth {
+        let mut worth = Worth { fetched: fetched.into(), all, ..Worth::default() };
+        worth.fit();
+        worth
     }
 
     fn fit(&mut self) {
@@ -224,6 +239,8 @@ mod tests {
         // Half of all pages were good: a link must be worth a quarter, or a twentieth with a time target.
         assert!(good.contains(&least(Wanted::Anything)), "{}", least(Wanted::Anything));
         assert!(least(Wanted::Time) <= least(Wanted::Anything), "{}", least(Wanted::Time));
+        let restored = Worth::restore(worth.save());
+        assert_eq!((restored.of(0.95), restored.all), (worth.of(0.95), worth.all));
         // Without good links there is nothing to wait for.
         assert_eq!(Worth::default().min_priority(Wanted::Pages, &mut []), 0.0);
         assert_eq!(greatest(&mut [0.2, 0.9, 0.1, 0.5], 2), [0.9, 0.5]);

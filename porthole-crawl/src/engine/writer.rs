@@ -170,6 +170,8 @@ pub(crate) struct Run {
     asked_if_over: Option<Duration>,
     /// Since when URLs wait for better ones of other workers.
     pub(crate) held_back_since: Option<Duration>,
+    /// Since when other workers are asked for what they have learnt.
+    pub(crate) asks_since: Option<Duration>,
     /// The last command that was executed, if several workers share the crawl.
     pub(crate) last_command: u64,
     /// Whether the crawl may pause itself, because someone can resume it.
@@ -278,6 +280,7 @@ impl Writer<'_> {
         self.run.sent = 0;
         self.share_budget()?;
         self.send_limits();
+        self.ask_others()?;
         let now = self.clock.now();
         let crashing = self.run.crash_guard.drop_crashing(&mut *self.store, now)?;
         for PendingResult { work, result, took } in crashing {
@@ -673,6 +676,7 @@ impl Writer<'_> {
             self.run.pending.shown.extend(shown);
         }
         self.run.crash_guard.finished(work.oid);
+        self.memory.seen += 1;
         result.seq = self.next_seq;
         self.next_seq += 1;
         self.run.pending.results.push(PendingResult { work, result, took });

@@ -232,6 +232,28 @@ impl Queues {
         greatest
     }
 
+    /// The greatest `n` priorities of the rows of these sites, in descending order, each with its site: about the best `n`
+    /// rows of each.
+    pub(super) fn greatest_of(
+        &self,
+        sites: impl Iterator<Item = u32>,
+        n: usize,
+        columns: &Columns,
+    ) -> Vec<(f32, u32)> {
+        let mut greatest: Vec<(f32, u32)> = Vec::with_capacity(n + 1);
+        for (site, queue) in sites.filter_map(|site| Some((site, self.sites.get(site as usize)?))) {
+            for &row in queue.rows.some_best(n) {
+                let priority = columns.rows[row as usize].priority;
+                let at = greatest.partition_point(|(other, _)| *other >= priority);
+                if at < n {
+                    greatest.insert(at, (priority, site));
+                    greatest.truncate(n);
+                }
+            }
+        }
+        greatest
+    }
+
     /// All queued rows, unordered.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         self.sites.iter().flat_map(|queue| queue.rows.items())

@@ -49,14 +49,17 @@ const TABLES: &str = r#"
         published timestamptz,
         session bigint,
         pages bigint not null default 0,
-        reserved bigint not null default 0
+        reserved bigint not null default 0,
+        ready bigint not null default 0,
+        asks bigint not null default 0
     ) with (fillfactor = 20);
     create table shard(
         id bigint primary key,
         epoch bigint not null default 0,
         owner bigint,
         cursor bigint,
-        free_from timestamptz
+        free_from timestamptz,
+        best bytea
     ) with (fillfactor = 50);
     insert into shard(id, cursor) select number, 0 from generate_series(0, 255) as number;
     create table inbox(current bigint not null, last bigint not null) with (fillfactor = 10);
@@ -148,6 +151,10 @@ pub(crate) struct FleetView {
     pub(crate) alive: Vec<u32>,
     /// Workers that own shards and are not alive, and since when that is known, as [`boot_millis`].
     pub(crate) gone: HashMap<u32, u64>,
+    /// Those that are alive and ask for what others have learnt, ascending.
+    pub(crate) asking: Vec<u32>,
+    /// Those that are alive, can take shards at once, and do not ask.
+    pub(crate) ready: Vec<u32>,
 }
 
 /// The session of a worker. It ends with this value, and its locks with it.
@@ -203,6 +210,15 @@ impl WorkerSession {
     pub(crate) fn view(&self) -> FleetView {
         self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// Notes that a worker does not ask any more, before the session sees it.
+    pub(crate) fn note_answered(&self, worker: u32) {
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        view.asking.retain(|asking| *asking != worker);
+        if !view.ready.contains(&worker) {
+            view.ready.push(worker);
+        }
+    }
 }
 
 impl Drop for WorkerSession {
@@ -244,28 +260,44 @@ fn refuse_pooler(db: &Connection, url: &str) -> Result<()> {
     })
 }
 
+/// A worker, as a session sees it.
+struct SeenWorker {
+    id: u32,
+    is_alive: bool,
+    owns: bool,
+    is_ready: bool,
+    asks: bool,
+}
+
 /// Tells the server that the worker is alive, and looks for others that are not: their connections are ended, so that none
 /// of them keeps others waiting.
 fn beat(db: &Connection, lease: &WorkerLease, view: &Mutex<FleetView>, worker: u32) -> Result<()> {
     let sent = boot_millis();
     let sql = format!(
-        "select id, id in ({ALIVE}), exists (select 1 from shard where owner = worker.id) from worker order by id"
+        "select id, id in ({ALIVE}), exists (select 1 from shard where owner = worker.id), ready <> 0, asks <> 0 \
+         from worker order by id"
     );
-    let read = |row: &Row<'_>| Ok((row.get::<u32>(0)?, row.get::<bool>(1)?, row.get::<bool>(2)?));
-    let found = db.prepare(&sql)?.query_map((), read)?;
-    let mut alive: Vec<u32> = found.iter().filter(|(_, is_alive, _)| *is_alive).map(|(id, ..)| *id).collect();
+    let found = db.prepare(&sql)?.query_map((), |row| {
+        let [is_alive, owns, is_ready, asks] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+        Ok(SeenWorker { id: row.get(0)?, is_alive, owns, is_ready, asks })
+    })?;
+    let which = |is_one: fn(&SeenWorker) -> bool| -> Vec<u32> {
+        found.iter().filter(|seen| is_one(seen)).map(|seen| seen.id).collect()
+    };
+    let mut alive = which(|seen| seen.is_alive);
+    let asking = which(|seen| seen.is_alive && seen.asks);
+    let ready = which(|seen| seen.is_alive && seen.is_ready && !seen.asks);
+    let gone = which(|seen| !seen.is_alive && seen.owns);
     if !alive.contains(&worker) {
         alive.push(worker);
         alive.sort_unstable();
     }
-    let gone: Vec<u32> =
-        found.iter().filter(|(_, alive, owns)| !alive && *owns).map(|(id, ..)| *id).collect();
     lease.renew(sent);
     {
         let mut view = view.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |id: &u32| (*id, view.gone.get(id).copied().unwrap_or(sent));
         let gone = gone.iter().filter(|id| **id != worker).map(since).collect();
-        *view = FleetView { alive, gone };
+        *view = FleetView { alive, gone, asking, ready };
     }
     for id in gone.into_iter().filter(|id| *id != worker) {
         // Of another role, perhaps: then the server ends them in time.
@@ -318,46 +350,71 @@ pub(crate) fn enter(db: &Connection, settings: &FleetSettings) -> Result<i64> {
         tx.execute(&sql, [settings.worker])?;
     }
     let sql = "insert into worker(id, name) values (?1, ?2) \
-               on conflict (id) do update set name = excluded.name, idle = 0 returning cursor";
+               on conflict (id) do update set name = excluded.name, idle = 0, ready = 0, asks = 0 \
+               returning cursor";
     let cursor = tx.query_row(sql, params![settings.worker, settings.name], |row| row.get(0))?;
     let sql = format!(
         "update worker set reserved = 0, session = (select pid from ({SESSIONS}) as own where own.id = ?1) where id = ?1"
     );
     tx.execute(&sql, [settings.worker])?;
-    tx.execute("update shard set epoch = epoch + 1 where owner = ?1", [settings.worker])?;
+    tx.execute("update shard set epoch = epoch + 1, best = null where owner = ?1", [settings.worker])?;
     tx.commit()?;
     Ok(cursor)
 }
 
-/// Takes up to `most` shards that nobody has.
+/// How many shards each worker has, and how many nobody has.
+pub(crate) fn shard_counts(db: &Connection) -> Result<HashMap<Option<u32>, usize>> {
+    let sql = "select owner, count(*) from shard group by owner";
+    let count = |row: &Row<'_>| Ok((row.get(0)?, usize::try_from(row.get::<i64>(1)?).unwrap_or(0)));
+    Ok(db.prepare(sql)?.query_map((), count)?.into_iter().collect())
+}
+
+/// Takes up to `most` shards that nobody has. What was told of them counts until this worker tells of them.
 pub(crate) fn take(tx: &Connection, worker: u32, most: usize) -> Result<usize> {
-    let sql = "update shard set owner = ?1, epoch = epoch + 1, free_from = null where id in (select id from shard \
+    let sql = "update shard set owner = ?1, epoch = epoch + 1 where id in (select id from shard \
                where owner is null and (free_from is null or free_from <= clock_timestamp()) order by id limit ?2)";
     tx.execute(sql, params![worker, i64::try_from(most).unwrap_or(i64::MAX)])
 }
 
-/// Gives up shards, which others may take after their rests. The letters up to `cursor` were read.
-pub(crate) fn give_up(tx: &Connection, worker: u32, shards: &[(u8, Duration)], cursor: i64) -> Result<()> {
+/// A shard that is given up.
+#[derive(Clone, Debug)]
+pub(crate) struct GivenShard {
+    pub(crate) shard: u8,
+    /// How long it rests before others may take it.
+    pub(crate) rest: Duration,
+    /// The best queued URLs in it, if they are among the best of the worker.
+    pub(crate) best: Option<Vec<u8>>,
+}
+
+/// Gives up shards. The letters up to `cursor` were read.
+pub(crate) fn give_up(tx: &Connection, worker: u32, shards: &[GivenShard], cursor: i64) -> Result<()> {
     let mut update = tx.prepare(
         "update shard set owner = null, epoch = epoch + 1, cursor = coalesce(cursor, ?3), \
-         free_from = clock_timestamp() + ?4 * interval '1 millisecond' where id = ?1 and owner = ?2",
+         free_from = clock_timestamp() + ?4 * interval '1 millisecond', best = ?5 where id = ?1 and owner = ?2",
     )?;
-    for (shard, rest) in shards {
-        update.send(params![i64::from(*shard), worker, cursor, 1e3 * rest.as_secs_f64()])?;
+    for GivenShard { shard, rest, best } in shards {
+        let rest = 1e3 * rest.as_secs_f64();
+        update.send(params![i64::from(*shard), worker, cursor, rest, best])?;
     }
-    Ok(())
+    tell(tx)
+}
+
+/// Tells the others, when the transaction is committed, that something has changed.
+fn tell(tx: &Connection) -> Result<()> {
+    tx.prepare("select pg_notify('porthole_letters', '')")?.send(())
 }
 
 /// Frees the shards of a worker that is gone, unless it is back.
 pub(crate) fn free(tx: &Connection, gone: u32) -> Result<usize> {
     let sql = format!(
-        "update shard set owner = null, epoch = epoch + 1, \
+        "update shard set owner = null, epoch = epoch + 1, best = null, \
          cursor = coalesce(cursor, (select cursor from worker where id = ?1), 0) \
          where owner = ?1 and ?1 not in ({ALIVE})"
     );
     let freed = tx.execute(&sql, [gone])?;
     if freed > 0 {
         tx.execute("update worker set idle = 0 where id = ?1", [gone])?;
+        tell(tx)?;
     }
     Ok(freed)
 }

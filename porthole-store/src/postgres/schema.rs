@@ -48,6 +48,13 @@ pub(super) const MIGRATIONS: &[&str] = &[
     alter table if exists worker add column if not exists pages bigint not null default 0;
     alter table if exists worker add column if not exists reserved bigint not null default 0;
     "#,
+    // The best URLs of shards that change hands, whether a worker fetches yet, and whether it wants to know what others have
+    // learnt.
+    r#"
+    alter table if exists shard add column if not exists best bytea;
+    alter table if exists worker add column if not exists ready bigint not null default 0;
+    alter table if exists worker add column if not exists asks bigint not null default 0;
+    "#,
 ];
 
 /// The definitions of the views by name.

@@ -34,10 +34,12 @@ pub(super) enum LetterKind {
     Lost = 7,
     /// A page that was fetched, for the strategies of the others; the source is the worker.
     Shown = 8,
+    /// What a strategy has learnt, for one worker; the source is that worker.
+    Memory = 9,
 }
 
 impl LetterKind {
-    const ALL: [LetterKind; 9] = [
+    const ALL: [LetterKind; 10] = [
         LetterKind::Link,
         LetterKind::Found,
         LetterKind::Estimate,
@@ -47,7 +49,13 @@ impl LetterKind {
         LetterKind::Judgment,
         LetterKind::Lost,
         LetterKind::Shown,
+        LetterKind::Memory,
     ];
+
+    /// Whether it is for a strategy, and changes nothing in the tables.
+    pub(super) fn is_for_strategy(self) -> bool {
+        matches!(self, LetterKind::Shown | LetterKind::Memory)
+    }
 }
 
 /// Flags of a link.
@@ -97,6 +105,12 @@ impl<'a> Letter<'a> {
     pub(super) fn showing(page: &'a [u8], worker: u32) -> Self {
         let about = Letter::about(LetterKind::Shown, UrlId(0), 0.0, 0.0);
         Letter { src: worker.into(), page: Some(page), ..about }
+    }
+
+    /// A letter with what a strategy has learnt, for one worker.
+    pub(super) fn with_memory(memory: &'a [u8], to: u32) -> Self {
+        let about = Letter::about(LetterKind::Memory, UrlId(0), 0.0, 0.0);
+        Letter { src: to.into(), page: Some(memory), ..about }
     }
 
     /// A letter that a URL was found.
@@ -187,15 +201,15 @@ pub(super) fn read(
     until: i64,
     most: i64,
 ) -> Result<Vec<ReceivedLetter>> {
-    let mine = "(shard = -1 and (kind <> 8 or src <> ?3) \
+    let mine = "(shard = -1 and (kind < 8 or kind = 8 and src <> ?3 or kind = 9 and src = ?3) \
                  or shard in (select id from shard where owner = ?3 and cursor is null))";
     let sql = select(mine, "limit ?4");
     db.prepare(&sql)?.query_map(params![after, until, worker, most], letter)
 }
 
-/// The letters to one shard with numbers above `after` and up to `until`, and those to all but shown pages.
+/// The letters to one shard with numbers above `after` and up to `until`, and those to all but for strategies.
 pub(super) fn read_shard(db: &Connection, shard: u8, after: i64, until: i64) -> Result<Vec<ReceivedLetter>> {
-    let sql = select("shard in (-1, ?3) and kind <> 8", "");
+    let sql = select("shard in (-1, ?3) and kind < 8", "");
     db.prepare(&sql)?.query_map(params![after, until, i64::from(shard)], letter)
 }
 

@@ -180,7 +180,7 @@ impl<'a> WritePlan<'a> {
         let Some(row) = memory.frontier.find(letter.oid) else { return };
         let ReceivedLetter { oid, relevance, priority, .. } = *letter;
         match letter.kind {
-            LetterKind::Link | LetterKind::Found | LetterKind::Shown => {}
+            LetterKind::Link | LetterKind::Found | LetterKind::Shown | LetterKind::Memory => {}
             LetterKind::Estimate => self.believe(memory, row, &Estimate { oid, relevance, priority }),
             LetterKind::Refreshed => {
                 self.refresh(memory, row, &Refreshed { oid, before: priority, relevance });

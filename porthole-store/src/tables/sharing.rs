@@ -1,11 +1,12 @@
 //! A store as one of several workers: it has the shards of its worker in memory, reads letters of the others, and takes and
 //! gives up shards as workers come and go.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use porthole_types::SiteId;
 
-use super::inbox::{self, LetterKind};
+use super::inbox::{self, Letter};
 use super::load::SharedPart;
 use super::plan::WritePlan;
 use super::publication::{self, OthersQueues};
@@ -13,7 +14,7 @@ use super::store::TableStore;
 use super::{DatabaseLocation, budget, counts, load};
 use crate::fleet::{FleetSettings, WorkerLease, boot_millis};
 use crate::frontier::{ShardSet, shard_of};
-use crate::postgres::{self, OwnShards, WorkerSession};
+use crate::postgres::{self, FleetView, GivenShard, OwnShards, WorkerSession};
 use crate::sql::{Connection, params};
 use crate::{Batch, Error, Learn, Result, StoreCounts};
 
@@ -31,6 +32,8 @@ const CURSOR_INTERVAL: Duration = Duration::from_secs(5);
 /// How often the best queued URLs are published if nothing is committed, and how long those of others count.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
 const PUBLISHED_FOR: Duration = Duration::from_secs(2);
+/// How long the best URLs in shards that are being given up count.
+const LEAVING_FOR: Duration = Duration::from_secs(5);
 
 /// What a worker knows of itself.
 #[derive(Debug)]
@@ -42,8 +45,11 @@ pub(super) struct Sharing {
     cursor_stored_at: u64,
     /// Shards whose letters were read up to another number by their last owners.
     behind: Vec<(u8, i64)>,
-    /// Shards that are being given up.
+    /// Shards that are being given up, and since when.
     leaving: ShardSet,
+    leaving_since: u64,
+    /// Whether the others know that the worker can take shards.
+    is_ready: bool,
     /// When a site of each shard was last held or released.
     used_at: [u64; crate::frontier::SHARDS],
     looked_at: u64,
@@ -104,6 +110,8 @@ impl TableStore {
             cursor_stored_at: boot_millis(),
             behind: Vec::new(),
             leaving: ShardSet::default(),
+            leaving_since: 0,
+            is_ready: false,
             used_at: [0; crate::frontier::SHARDS],
             looked_at: 0,
             is_congested: false,
@@ -208,6 +216,49 @@ impl TableStore {
         self.has_company() && self.sharing.as_ref().is_some_and(|sharing| sharing.settings.shows_pages)
     }
 
+    /// See [`Store::ask_for_memory`](crate::Store::ask_for_memory).
+    pub(super) fn set_asking(&mut self, asks: bool) -> Result<()> {
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.settings.shows_pages) else {
+            return Ok(());
+        };
+        let asks = asks && self.has_company();
+        self.db
+            .execute("update worker set asks = ?2 where id = ?1", params![sharing.settings.worker, asks])
+            .map(drop)
+    }
+
+    /// See [`Store::memory_asked_by`](crate::Store::memory_asked_by). The first worker that does not ask itself answers, or
+    /// the first one if all of them ask.
+    pub(super) fn asking_workers(&self) -> Vec<u32> {
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.settings.shows_pages) else {
+            return Vec::new();
+        };
+        let (view, worker) = (sharing.session.view(), sharing.settings.worker);
+        let answers = view.alive.iter().find(|id| !view.asking.contains(id)).or(view.alive.first());
+        let mut asking = view.asking;
+        asking.retain(|id| answers == Some(&worker) && *id != worker);
+        asking
+    }
+
+    /// See [`Store::send_memory`](crate::Store::send_memory).
+    pub(super) fn answer(&mut self, to: u32, memory: Option<&[u8]>) -> Result<()> {
+        if let Some(memory) = memory {
+            let letter = Letter::with_memory(memory, to);
+            self.write(&Batch::default(), |state| {
+                let mut plan = WritePlan::for_letters(state, &[], &[])?;
+                plan.letters.push(letter);
+                Ok(plan)
+            })?;
+        }
+        self.db.execute("update worker set asks = 0 where id = ?1", [to])?;
+        if let Some(sharing) = &mut self.sharing {
+            sharing.session.note_answered(to);
+            // What waited for the answer can be done now.
+            sharing.looked_at = 0;
+        }
+        Ok(())
+    }
+
     pub(super) fn announce_slots(&mut self, slots: usize) {
         if let Some(sharing) = &mut self.sharing
             && sharing.slots != slots
@@ -218,12 +269,16 @@ impl TableStore {
 
     /// See [`Store::in_turn`](crate::Store::in_turn).
     pub(super) fn urls_in_turn(&self, n: usize) -> usize {
-        let Some(sharing) = &self.sharing else { return n };
-        if self.others_best().is_empty() || !self.memory.frontier.is_by_priority() {
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.settings.keeps_order) else {
+            return n;
+        };
+        let frontier = &self.memory.frontier;
+        let leaving = frontier.frozen_best();
+        if self.others_best().is_empty() && leaving.is_empty() || !frontier.is_by_priority() {
             return n;
         }
-        let own = self.memory.frontier.greatest_priorities(n, n);
-        if own.is_empty() { n } else { sharing.others.in_turn(&own, sharing.slots) }
+        let own = frontier.greatest_priorities(n, n);
+        if own.is_empty() { n } else { sharing.others.in_turn(&own, leaving, sharing.slots) }
     }
 
     /// The priorities of the best URLs of the other workers, unless they are outdated.
@@ -233,8 +288,8 @@ impl TableStore {
         if age > millis(PUBLISHED_FOR) { &[] } else { &sharing.others.best }
     }
 
-    /// Reads what others have published, and publishes if it was not done for a while.
-    fn exchange_best(&mut self) -> Result<()> {
+    /// Reads what others have published, and publishes if it was not done for a while, or if the worker has other shards.
+    fn exchange_best(&mut self, has_other_shards: bool) -> Result<()> {
         let (worker, has_company) = (self.worker(), self.has_company());
         let Some(sharing) = &mut self.sharing else { return Ok(()) };
         let exchanges = has_company && sharing.settings.keeps_order;
@@ -244,15 +299,28 @@ impl TableStore {
         }
         if !exchanges {
             sharing.others = OthersQueues::default();
-            return Ok(());
+            return match self.memory.shared.filter(|_| has_other_shards) {
+                Some(shared) => publication::publish(&self.db, &shared, &self.memory.frontier),
+                None => Ok(()),
+            };
         }
         sharing.others = publication::read(&self.db, worker)?;
         let now = boot_millis();
         sharing.others_read_at = now;
-        let is_due = now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
+        let is_due = has_other_shards || now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
         if let Some(shared) = self.memory.shared.filter(|_| is_due) {
             sharing.published_at = now;
             publication::publish(&self.db, &shared, &self.memory.frontier)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the others that the worker has begun: they give it shards.
+    pub(super) fn become_ready(&mut self) -> Result<()> {
+        let worker = self.worker();
+        if let Some(sharing) = self.sharing.as_mut().filter(|sharing| !sharing.is_ready) {
+            self.db.execute("update worker set ready = 1 where id = ?1", [worker])?;
+            sharing.is_ready = true;
         }
         Ok(())
     }
@@ -274,10 +342,18 @@ impl TableStore {
         self.read_letters(learn)?;
         self.read_older_letters()?;
         if is_time {
-            self.rebalance(busy, now)?;
+            self.free_shards(now)?;
             self.look_at_inbox()?;
         }
-        self.exchange_best()?;
+        let shards = self.own_shards();
+        self.rebalance(busy, is_time, now)?;
+        let has_other_shards = self.own_shards() != shards;
+        if has_other_shards {
+            // What the worker publishes of them, and takes next, depends on the letters to them.
+            self.read_letters(learn)?;
+            self.read_older_letters()?;
+        }
+        self.exchange_best(has_other_shards)?;
         let leaving = self.leaving_shards();
         Ok(busy.iter().copied().filter(|&site| leaving.has_site(site)).collect())
     }
@@ -296,7 +372,7 @@ impl TableStore {
             let cursor = if is_all { last } else { letters.last().map_or(last, |letter| letter.number) };
             let pages = letters.iter().filter_map(|letter| letter.page.as_deref());
             let priorities: Vec<_> = pages.flat_map(&mut *learn).collect();
-            if priorities.is_empty() && letters.iter().all(|letter| letter.kind == LetterKind::Shown) {
+            if priorities.is_empty() && letters.iter().all(|letter| letter.kind.is_for_strategy()) {
                 sharing.cursor = cursor;
                 self.store_cursor(false)?;
             } else {
@@ -365,47 +441,55 @@ impl TableStore {
         Ok(())
     }
 
-    /// Takes and gives up shards, so that every worker has as many as any other.
-    fn rebalance(&mut self, busy: &[SiteId], now: u64) -> Result<()> {
-        let (worker, Some(sharing)) = (self.worker(), &self.sharing) else { return Ok(()) };
-        let view = sharing.session.view();
+    /// Frees the shards of a worker that is gone long enough.
+    fn free_shards(&mut self, now: u64) -> Result<()> {
+        let Some(sharing) = &self.sharing else { return Ok(()) };
         let takeover = millis(sharing.settings.takeover);
-        let mut gone = view.gone.iter().filter(|(_, since)| now.saturating_sub(**since) >= takeover);
-        if let Some((&gone, _)) = gone.next() {
+        let is_time = |since: u64| now.saturating_sub(since) >= takeover;
+        let gone = sharing.session.view().gone.into_iter().find(|(_, since)| is_time(*since));
+        if let Some((gone, _)) = gone {
             let tx = self.db.write_transaction()?;
             postgres::free(&tx, gone)?;
             tx.commit()?;
         }
-        let share = fair_share(worker, &view.alive);
-        let (own, leaving) = (self.own_shards(), sharing.leaving);
-        match own.len() {
-            have if have > share && leaving.is_empty() => {
-                let used: ShardSet = busy.iter().map(|&site| shard_of(site)).collect();
-                let (busy, idle): (Vec<u8>, Vec<u8>) = own.iter().rev().partition(|&shard| used.has(shard));
-                let leaving: ShardSet = idle.into_iter().chain(busy).take(have - share).collect();
-                self.freeze(leaving);
-            }
-            have if have > share => {
-                if !busy.iter().any(|&site| leaving.has_site(site)) {
-                    self.give_up(leaving)?;
-                }
-            }
-            have => {
-                if !leaving.is_empty() {
-                    self.freeze(ShardSet::default());
-                }
-                if have < share {
-                    self.take_shards(share - have)?;
-                }
-            }
-        }
         Ok(())
     }
 
-    fn freeze(&mut self, leaving: ShardSet) {
+    /// Takes and gives up shards, so that every worker has as many as any other. Which ones to give up is decided if it is
+    /// time for that; they are given up, and others taken, as soon as possible, since nobody fetches their URLs in between.
+    fn rebalance(&mut self, busy: &[SiteId], is_time: bool, now: u64) -> Result<()> {
+        let (worker, Some(sharing)) = (self.worker(), &self.sharing) else { return Ok(()) };
+        let view = sharing.session.view();
+        let share = fair_share(worker, &view.alive);
+        let (own, leaving, since) = (self.own_shards(), sharing.leaving, sharing.leaving_since);
+        let have = own.len();
+        if leaving.is_empty() {
+            let most = have.saturating_sub(share);
+            if is_time && most > 0 {
+                let most = most.min(wanted_shards(&view, worker, &postgres::shard_counts(&self.db)?));
+                let used: ShardSet = busy.iter().map(|&site| shard_of(site)).collect();
+                let (busy, idle): (Vec<u8>, Vec<u8>) = own.iter().rev().partition(|&shard| used.has(shard));
+                self.freeze(idle.into_iter().chain(busy).take(most).collect(), now);
+            }
+        } else if have <= share {
+            self.freeze(ShardSet::default(), now);
+        } else if now.saturating_sub(since) >= millis(LEAVING_FOR) {
+            self.memory.frontier.forget_frozen_best();
+        }
+        let leaving = self.leaving_shards();
+        if !leaving.is_empty() && !busy.iter().any(|&site| leaving.has_site(site)) {
+            self.give_up(leaving)?;
+        }
+        if have < share { self.take_shards(share - have) } else { Ok(()) }
+    }
+
+    fn freeze(&mut self, leaving: ShardSet, now: u64) {
+        if leaving == self.leaving_shards() {
+            return;
+        }
         self.memory.frontier.freeze(leaving);
         if let Some(sharing) = &mut self.sharing {
-            sharing.leaving = leaving;
+            (sharing.leaving, sharing.leaving_since) = (leaving, now);
         }
     }
 
@@ -426,9 +510,9 @@ impl TableStore {
     fn give_up(&mut self, shards: ShardSet) -> Result<()> {
         let Some(sharing) = &self.sharing else { return Ok(()) };
         let cursor = sharing.cursor;
-        let rests: Vec<_> = shards.iter().map(|shard| (shard, sharing.rest_of(shard))).collect();
+        let given = given_shards(sharing, shards, self.memory.frontier.frozen_best());
         let tx = self.db.write_transaction()?;
-        postgres::give_up(&tx, self.worker(), &rests, cursor)?;
+        postgres::give_up(&tx, self.worker(), &given, cursor)?;
         tx.commit()?;
         self.adopt_shards()
     }
@@ -503,16 +587,37 @@ impl TableStore {
         let (own, worker) = (self.own_shards(), self.worker());
         let Some(sharing) = &self.sharing else { return };
         let cursor = sharing.cursor;
-        let rests: Vec<_> = own.iter().map(|shard| (shard, sharing.rest_of(shard))).collect();
+        let best = self.memory.frontier.greatest_of_shards(own, publication::MOST);
+        let given = given_shards(sharing, own, &best);
         let leave = |db: &Connection| {
             let tx = db.write_transaction()?;
-            postgres::give_up(&tx, worker, &rests, cursor)?;
-            tx.execute("update worker set idle = 0 where id = ?1", [worker])?;
+            postgres::give_up(&tx, worker, &given, cursor)?;
+            tx.execute("update worker set idle = 0, best = null where id = ?1", [worker])?;
             tx.commit()
         };
         // Otherwise others take them when the session has ended.
         let _ = leave(&self.db);
     }
+}
+
+/// Shards that are given up, with their rests and what the others are told of them.
+fn given_shards(sharing: &Sharing, shards: ShardSet, best: &[(f32, u8)]) -> Vec<GivenShard> {
+    let is_told = sharing.settings.keeps_order;
+    let given = |shard| GivenShard {
+        shard,
+        rest: sharing.rest_of(shard),
+        best: publication::told_of_shard(shard, best).filter(|_| is_told),
+    };
+    shards.iter().map(given).collect()
+}
+
+/// How many shards others lack that can take them at once, given how many each worker and nobody has. Nobody would fetch the
+/// URLs of more.
+fn wanted_shards(view: &FleetView, worker: u32, have: &HashMap<Option<u32>, usize>) -> usize {
+    let have_of = |who: Option<u32>| have.get(&who).copied().unwrap_or(0);
+    let others = view.ready.iter().filter(|id| **id != worker);
+    let lacking = others.map(|&id| fair_share(id, &view.alive).saturating_sub(have_of(Some(id))));
+    lacking.sum::<usize>().saturating_sub(have_of(None))
 }
 
 /// How many shards a worker should have.
@@ -530,6 +635,25 @@ fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shards_are_given_to_workers_that_can_take_them() {
+        let view = |ready: &[u32]| FleetView {
+            alive: vec![0, 1, 2, 3],
+            ready: ready.to_vec(),
+            ..FleetView::default()
+        };
+        let all = HashMap::from([(Some(0), 256)]);
+        assert_eq!(wanted_shards(&view(&[0]), 0, &all), 0, "nobody else has begun");
+        assert_eq!(wanted_shards(&view(&[0, 2]), 0, &all), 64);
+        assert_eq!(wanted_shards(&view(&[0, 1, 2, 3]), 0, &all), 192);
+        let some = HashMap::from([(Some(0), 156), (Some(2), 40), (None, 60)]);
+        assert_eq!(
+            wanted_shards(&view(&[0, 1, 2]), 0, &some),
+            28,
+            "one takes 64, one 24, of which 60 are free"
+        );
+    }
 
     #[test]
     fn all_shards_are_shared_out() {

@@ -436,6 +436,7 @@ impl Store for TableStore {
     }
 
     fn share(&mut self, busy: &[SiteId], learn: &mut Learn<'_>) -> Result<Vec<SiteId>> {
+        self.become_ready()?;
         self.share_now(busy, learn)
     }
 
@@ -445,6 +446,18 @@ impl Store for TableStore {
 
     fn shows_pages(&self) -> bool {
         self.shows_pages_now()
+    }
+
+    fn ask_for_memory(&mut self, asks: bool) -> Result<()> {
+        self.set_asking(asks)
+    }
+
+    fn memory_asked_by(&self) -> Vec<u32> {
+        self.asking_workers()
+    }
+
+    fn send_memory(&mut self, to: u32, memory: Option<&[u8]>) -> Result<()> {
+        self.answer(to, memory)
     }
 
     fn announce(&mut self, slots: usize) {

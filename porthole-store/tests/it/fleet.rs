@@ -382,6 +382,100 @@ fn urls_wait_while_others_have_better_ones() {
 }
 
 #[test]
+fn urls_of_shards_that_change_hands_stay_in_the_order() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut first = join(&place, 0);
+    first.announce(1);
+    // A worker gives up its last shards first: those with the better URLs.
+    let site = |number: u32| {
+        let url = porthole_types::CanonicalUrl::parse(&format!("http://host{number}.test/")).unwrap();
+        let priority = if url.site().0 >> 56 >= 128 { 9.0 } else { 1.0 };
+        porthole_types::NewUrl { url, relevance: 0.5, priority, depth: 0 }
+    };
+    let starts: Vec<_> = (0..3_000).map(site).collect();
+    first.add(&starts).unwrap();
+    assert_eq!(first.in_turn(1), 1);
+    let best = first.take(1, Timestamp(1)).unwrap().remove(0);
+    assert_eq!(best.priority, 9.0);
+    let mut second = join(&place, 1);
+    second.announce(1);
+    second.share(&[], &mut |_| Vec::new()).unwrap();
+    // While its sites are busy, the first one keeps its shards.
+    let leaving = eventually(|| {
+        let busy: Vec<SiteId> = starts.iter().map(|start| start.url.site()).collect();
+        Some(first.share(&busy, &mut |_| Vec::new()).unwrap()).filter(|leaving| !leaving.is_empty())
+    });
+    assert!(leaving.iter().all(|site| site.0 >> 56 >= 128));
+    let is_told = |store: &TableStore| store.best_of_others().first() == Some(&9.0);
+    assert_eq!(first.in_turn(1), 0, "it does not take worse ones meanwhile");
+    first.give_back(&[best.oid]).unwrap();
+    // Nobody has them now. Not so long ago, even if the test was interrupted.
+    let owners = |which: &str| place.sql(&format!("select count(*) from shard where owner {which}"));
+    first.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!((owners("= 0"), owners("is null"), owners("= 1")), ("128".into(), "128".into(), "0".into()));
+    place.sql("update shard set free_from = clock_timestamp() where owner is null");
+    first.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!(first.in_turn(1), 0, "URLs of shards without an owner are in nobody's order");
+    // They are not waited for without end.
+    let age = |seconds: u32| {
+        place.sql(&format!(
+            "update shard set free_from = clock_timestamp() - {seconds} * interval '1 second' where best is not null"
+        ));
+    };
+    age(6);
+    first.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!((first.in_turn(1), first.best_of_others().len()), (1, 0));
+    age(0);
+    // As soon as the second one has them, it tells of them.
+    second.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!((owners("= 1"), owners("= 1 and best is not null")), ("128".into(), "0".into()));
+    first.share(&[], &mut |_| Vec::new()).unwrap();
+    assert!(is_told(&first) && !is_told(&second));
+    assert_eq!((first.in_turn(1), second.in_turn(1)), (0, 1));
+    assert_eq!(second.take(1, Timestamp(1)).unwrap()[0].priority, 9.0);
+    // One that ends leaves its URLs in the order, too.
+    drop(second);
+    age(0);
+    first.share(&[], &mut |_| Vec::new()).unwrap();
+    assert!(owners("is null") == "0" || first.in_turn(1) == 0);
+}
+
+#[test]
+fn who_comes_is_sent_what_others_have_learnt_before_it_gets_sites() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut first = join(&place, 0);
+    assert!(first.memory_asked_by().is_empty());
+    let mut second = join(&place, 1);
+    second.ask_for_memory(true).unwrap();
+    second.share(&[], &mut |_| Vec::new()).unwrap();
+    let asking = eventually(|| {
+        first.share(&[], &mut |_| Vec::new()).unwrap();
+        Some(first.memory_asked_by()).filter(|asking| !asking.is_empty())
+    });
+    assert_eq!((asking, second.memory_asked_by()), (vec![1], vec![]));
+    let owners = || place.sql("select count(*) from shard where owner = 0");
+    assert_eq!(owners(), "256", "it was given sites before the answer");
+    first.send_memory(1, Some(b"owls")).unwrap();
+    assert!(first.memory_asked_by().is_empty());
+    first.share(&[], &mut |_| panic!("it is for the second one")).unwrap();
+    assert_eq!(owners(), "128");
+    let mut shown = Vec::new();
+    second
+        .share(&[], &mut |memory| {
+            shown.push(memory.to_vec());
+            Vec::new()
+        })
+        .unwrap();
+    assert_eq!(shown, [b"owls"]);
+    second.share(&[], &mut |_| panic!("it was shown already")).unwrap();
+    // Nothing to send is an answer as well.
+    second.ask_for_memory(true).unwrap();
+    eventually(|| (first.memory_asked_by() == [1]).then_some(()));
+    first.send_memory(1, None).unwrap();
+    assert_eq!(place.sql("select count(*) from worker where asks <> 0"), "0");
+}
+
+#[test]
 fn pages_are_shown_to_other_workers_once_and_in_order() {
     let Some(place) = PgPlace::new() else { return };
     let mut workers = vec![join(&place, 0), join(&place, 1)];

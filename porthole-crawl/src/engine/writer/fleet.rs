@@ -11,17 +11,24 @@ use serde::{Deserialize, Serialize};
 use super::Writer;
 use crate::engine::crawl::CrawlError;
 use crate::engine::messages::ToNetwork;
-use crate::engine::worth::Worth;
+use crate::engine::worth::{SavedWorth, Worth};
 use crate::result::Scorer;
 
-/// Version of the form of what workers show each other.
+/// Versions of the forms of what workers show each other: results, and what a strategy has learnt.
 const FORM: u32 = 1;
+const MEMORY_FORM: u32 = 1_001;
 
 /// Compression that takes little time.
 const LEVEL: i32 = 1;
 
 /// What is shown is at most this long.
 const MOST_BYTES: usize = 32 << 20;
+
+/// What a strategy has learnt is shown if it is at most this long.
+const MOST_MEMORY: usize = 512 << 20;
+
+/// How long a worker that begins asks the others for what they have learnt.
+const LONGEST_QUESTION: Duration = Duration::from_secs(3);
 
 /// A URL waits for better ones of others at most this long after the last one was taken.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -52,23 +59,46 @@ struct ShownResult<'a> {
 
 impl ShownResult<'_> {
     fn pack(&self) -> Option<Vec<u8>> {
-        let bytes = state::save(FORM, self);
-        let length = u32::try_from(bytes.len()).ok()?;
-        Some([&length.to_le_bytes(), &*zstd::bulk::compress(&bytes, LEVEL).ok()?].concat())
+        pack(&state::save(FORM, self), MOST_BYTES)
     }
 }
 
-/// The bytes of a result that was shown; `None` if they are damaged.
+/// What a strategy has learnt, for a worker that has just begun.
+#[derive(Serialize, Deserialize)]
+struct ShownMemory<'a> {
+    /// The strategy's name.
+    strategy: &'a str,
+    /// About how many results it has seen.
+    seen: u64,
+    worth: SavedWorth,
+    memory: &'a [u8],
+}
+
+impl ShownMemory<'_> {
+    fn pack(&self) -> Option<Vec<u8>> {
+        pack(&state::save(MEMORY_FORM, self), MOST_MEMORY)
+    }
+}
+
+/// Bytes with their length, compressed; `None` if they are too long.
+fn pack(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
+    let length = u32::try_from(bytes.len()).ok().filter(|_| bytes.len() <= most)?;
+    Some([&length.to_le_bytes(), &*zstd::bulk::compress(bytes, LEVEL).ok()?].concat())
+}
+
+/// What was packed; `None` if it is damaged.
 fn unpack(shown: &[u8]) -> Option<Vec<u8>> {
     let (length, compressed) = shown.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
-    zstd::bulk::decompress(compressed, length.min(MOST_BYTES)).ok()
+    zstd::bulk::decompress(compressed, length.min(MOST_MEMORY)).ok()
 }
 
 /// What the strategy is shown, and what it is told with that.
 struct Learner<'a> {
     scorer: &'a mut Scorer,
     worth: &'a mut Worth,
+    /// About how many results the strategy has seen.
+    seen: &'a mut u64,
     /// Whether the strategy's priorities replace those that the URLs have.
     replaces: bool,
 }
@@ -78,7 +108,12 @@ impl Learner<'_> {
     /// out: it only matters to the order.
     fn learn(&mut self, shown: &[u8]) -> Vec<(UrlId, f64)> {
         let Some(bytes) = unpack(shown) else { return Vec::new() };
+        if let Ok(shown) = state::restore::<ShownMemory<'_>>(MEMORY_FORM, &bytes) {
+            self.take_over(shown);
+            return Vec::new();
+        }
         let Ok(shown) = state::restore::<ShownResult<'_>>(FORM, &bytes) else { return Vec::new() };
+        *self.seen += 1;
         let Ok(url) = CanonicalUrl::parse(shown.url) else { return Vec::new() };
         if let Some((priority, relevance)) = shown.worth {
             self.worth.add(priority, relevance);
@@ -107,6 +142,20 @@ impl Learner<'_> {
     }
 }
 
+impl Learner<'_> {
+    /// Takes over what the strategy of another worker has learnt, if it is the same strategy and has seen more.
+    fn take_over(&mut self, shown: ShownMemory<'_>) {
+        let strategy = &mut self.scorer.strategy;
+        if shown.strategy == strategy.name()
+            && shown.seen > *self.seen
+            && strategy.restore(shown.memory).is_ok()
+        {
+            *self.seen = shown.seen;
+            *self.worth = Worth::restore(shown.worth);
+        }
+    }
+}
+
 impl Writer<'_> {
     /// Takes part in the work of several workers: offers of sites that another one is to have are recalled, and the strategy
     /// learns from the pages of the others.
@@ -119,8 +168,9 @@ impl Writer<'_> {
         busy.dedup();
         self.announce();
         let replaces = self.run.discipline.merge == PriorityMerge::Latest;
-        let Writer { store, scorer, run, starts, .. } = self;
-        let mut learner = scorer.as_mut().map(|scorer| Learner { scorer, worth: &mut run.worth, replaces });
+        let Writer { store, scorer, run, starts, memory, .. } = self;
+        let (worth, seen) = (&mut run.worth, &mut memory.seen);
+        let mut learner = scorer.as_mut().map(|scorer| Learner { scorer, worth, seen, replaces });
         let mut learn = |shown: &[u8]| {
             let mut priorities = learner.as_mut().map_or_else(Vec::new, |learner| learner.learn(shown));
             priorities.retain(|(oid, _)| !starts.contains(oid));
@@ -132,7 +182,43 @@ impl Writer<'_> {
                 self.send(ToNetwork::Recall(site, oid));
             }
         }
+        self.answer_others()
+    }
+
+    /// Asks the other workers, if there are some, for what they have learnt: pages that were fetched before cannot be shown
+    /// any more.
+    pub(super) fn ask_others(&mut self) -> Result<(), CrawlError> {
+        if self.scorer.is_some() && self.store.has_others() {
+            self.run.asks_since = Some(self.clock.monotonic());
+            self.store.ask_for_memory(true)?;
+        }
         Ok(())
+    }
+
+    /// Sends what the strategy has learnt to workers that have asked for it. Asks no longer itself after a while.
+    fn answer_others(&mut self) -> Result<(), CrawlError> {
+        let now = self.clock.monotonic();
+        if self.run.asks_since.is_some_and(|since| now.saturating_sub(since) >= LONGEST_QUESTION) {
+            self.run.asks_since = None;
+            self.store.ask_for_memory(false)?;
+        }
+        let asking = self.store.memory_asked_by();
+        if asking.is_empty() {
+            return Ok(());
+        }
+        let memory = self.packed_memory();
+        for worker in asking {
+            self.store.send_memory(worker, memory.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// What the strategy has learnt; `None` if it has seen nothing.
+    fn packed_memory(&self) -> Option<Vec<u8>> {
+        let (scorer, seen) = (self.scorer.as_ref()?, self.memory.seen);
+        let memory = scorer.strategy.save().filter(|_| seen > 0)?;
+        let (strategy, worth) = (scorer.strategy.name(), self.run.worth.save());
+        ShownMemory { strategy, seen, worth, memory: &memory }.pack()
     }
 
     /// Makes the limit of pages that of all workers, if there can be several.
@@ -238,7 +324,7 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use porthole_page::Extractor;
-    use porthole_strategy::{Part, Strategy};
+    use porthole_strategy::{Part, StateError, Strategy};
     use porthole_types::Headers;
 
     use super::*;
@@ -272,6 +358,11 @@ mod tests {
         fn save(&self) -> Option<Vec<u8>> {
             Some(self.0.join("\n").into_bytes())
         }
+
+        fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+            self.0 = String::from_utf8_lossy(saved).lines().map(str::to_owned).collect();
+            Ok(())
+        }
     }
 
     #[test]
@@ -291,9 +382,9 @@ mod tests {
             ShownResult { url: "http://a.test/gone", depth: 1, judgment: None, worth: None, page: &[] };
         let (shown, gone) = (shown.pack().unwrap(), gone.pack().unwrap());
         let mut scorer = Scorer { strategy: Box::new(Recorder::default()), marks: Vec::new() };
-        let mut worth = Worth::default();
+        let (mut worth, mut seen) = (Worth::default(), 0);
         for replaces in [true, false] {
-            let mut learner = Learner { scorer: &mut scorer, worth: &mut worth, replaces };
+            let mut learner = Learner { scorer: &mut scorer, worth: &mut worth, seen: &mut seen, replaces };
             let target = page.links[0].target.id();
             assert_eq!(learner.learn(&shown), if replaces { vec![(target, 0.25)] } else { vec![] });
             assert_eq!(learner.learn(&gone), []);
@@ -306,5 +397,28 @@ mod tests {
         let once = format!("http://a.test/a 0.75 2 {terms}\nhttp://a.test/gone settled");
         assert_eq!(seen, format!("{once}\n{once}"));
         assert!(worth.of(0.6) > 0.5, "the link of another worker led to a page of 0.75");
+        assert_eq!(seen, 4);
+    }
+
+    #[test]
+    fn a_strategy_takes_over_what_another_one_has_learnt() {
+        let mut worth = Worth::default();
+        worth.add(0.9, 0.125);
+        let shown = |strategy, seen, memory| {
+            ShownMemory { strategy, seen, worth: worth.save(), memory }.pack().unwrap()
+        };
+        let mut scorer = Scorer { strategy: Box::new(Recorder::default()), marks: Vec::new() };
+        let (mut own, mut seen) = (Worth::default(), 3);
+        let mut learn = |shown: &[u8]| {
+            let mut learner =
+                Learner { scorer: &mut scorer, worth: &mut own, seen: &mut seen, replaces: true };
+            assert_eq!(learner.learn(shown), []);
+            (String::from_utf8(scorer.strategy.save().unwrap()).unwrap(), seen, own.of(0.9))
+        };
+        // Of another strategy, or of one that has not seen more.
+        for refused in [shown("another", 9, b"b"), shown("recorder", 3, b"b")] {
+            assert_eq!(learn(&refused), (String::new(), 3, Worth::default().of(0.9)));
+        }
+        assert_eq!(learn(&shown("recorder", 9, b"a\nb")), ("a\nb".to_owned(), 9, worth.of(0.9)));
     }
 }
