@@ -170,6 +170,11 @@ impl Page {
         Some(Leaf { text, depth: span.depth, shared: span.shared, tag: tag::spelling(span.tag) })
     }
 
+    /// [`Leaf::tag`] of a leaf by its number. Cheaper than [`leaf`](Self::leaf), which reads the text.
+    pub fn leaf_tag(&self, number: usize) -> Option<&'static str> {
+        self.leaves.get(number).map(|span| tag::spelling(span.tag))
+    }
+
     /// The terms of a leaf, in order, without stop words.
     pub fn leaf_terms(&self, number: usize) -> &[TermId] {
         let ends = self.term_ends.get(number..number + 2);

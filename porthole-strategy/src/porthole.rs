@@ -151,13 +151,13 @@ impl Strategy for Porthole {
     }
 
     fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
-        let url = link.target.id();
+        let (url, site) = self.reader.move_to(source, link);
         if let Some(relevance) = self.evidence.outcome(url) {
             // The page was fetched, so the link is not queued. The value would only be used for a revisit.
             return Some(f64::from(relevance));
         }
-        let observation = self.reader.read(source, link, self.evidence.waiting(url));
-        self.evidence.observe(source.url.id(), url, link.target.site(), &observation);
+        let observation = self.reader.read(source, link, site, self.evidence.waiting(url));
+        self.evidence.observe(source.url.id(), url, site, &observation);
         let worth = self.worth(self.evidence.waiting(url)?);
         self.evidence.set_priority(url, worth);
         Some(worth)

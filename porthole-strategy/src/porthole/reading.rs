@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use porthole_page::{Link, Page, TermSplitter};
 use porthole_topic::Critic;
-use porthole_types::{TermId, UrlId};
+use porthole_types::{SiteId, TermId, UrlId};
 
 use super::evidence::{Evidence, LinkObservation, ListId, Opinion, RelevanceRecord, WaitingLink, bucket_of};
 use super::learner::{BUCKETS, log_odds};
@@ -36,7 +36,9 @@ pub(super) struct LinkReader {
     hashed: Vec<u32>,
     /// Positions of the page's links that were fetched before, with the relevance of their targets.
     outcomes: Vec<(usize, f32)>,
-    /// Position of the link that was read last.
+    /// The targets of the page's links and their sites.
+    targets: Vec<(UrlId, SiteId)>,
+    /// Position of the link that is read.
     place: usize,
     /// Leaves of the page that are headers.
     headers: Vec<u32>,
@@ -51,6 +53,7 @@ impl LinkReader {
             around: Vec::new(),
             hashed: Vec::new(),
             outcomes: Vec::new(),
+            targets: Vec::new(),
             place: 0,
             headers: Vec::new(),
         }
@@ -60,12 +63,19 @@ impl LinkReader {
     pub(super) fn start(&mut self, source: &SourcePage<'_>, evidence: &mut Evidence, is_new: bool) {
         self.place = 0;
         self.outcomes.clear();
+        self.targets.clear();
         self.headers.clear();
         self.headers
             .extend((0..source.page.leaf_count() as u32).filter(|leaf| is_header(source.page, *leaf)));
         let mut last: Option<UrlId> = None;
+        let mut site = (source.url.authority(), source.url.site());
         for (place, link) in source.page.links.iter().enumerate() {
-            let url = link.target.id();
+            let (url, authority) = (link.target.id(), link.target.authority());
+            // Consecutive links mostly lead to the same site.
+            if authority != site.0 {
+                site = (authority, link.target.site());
+            }
+            self.targets.push((url, site.1));
             if last != Some(url)
                 && url != source.url.id()
                 && let Some(outcome) = evidence.outcome(url)
@@ -80,23 +90,30 @@ impl LinkReader {
         }
     }
 
-    /// The page's evidence for a link. Links must be read in their order.
+    /// Moves to a link of the page. Links must be read in their order. Returns its target and the site of that.
+    pub(super) fn move_to(&mut self, source: &SourcePage<'_>, link: &Link) -> (UrlId, SiteId) {
+        let links = &source.page.links;
+        let is_it = |other: &Link| std::ptr::eq(other, link);
+        self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
+        let target = self.targets.get(self.place).copied();
+        target.unwrap_or_else(|| (link.target.id(), link.target.site()))
+    }
+
+    /// The page's evidence for the link that was moved to, with the site of its target.
     pub(super) fn read(
         &mut self,
         source: &SourcePage<'_>,
         link: &Link,
+        site: SiteId,
         waiting: Option<&WaitingLink>,
     ) -> LinkObservation<'_> {
-        let links = &source.page.links;
-        let is_it = |other: &Link| std::ptr::eq(other, link);
-        self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
         let path = path_hash(source.page, link);
         let (place, list) = (place_of(source.page, link, path), self.list_of(source, link, path));
         if waiting.is_some_and(WaitingLink::is_classified) {
             return LinkObservation { beside: self.beside(), place, list, ..LinkObservation::default() };
         }
         self.gather(source, link);
-        let own = self.hash(link, path);
+        let own = self.hash(site, path);
         let words = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.own));
         let around = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.around));
         LinkObservation {
@@ -160,7 +177,7 @@ impl LinkReader {
 
     /// Computes the buckets of the link's own words and returns their number; the buckets of its place in the layout
     /// and of its host come after them.
-    fn hash(&mut self, link: &Link, path: u64) -> u8 {
+    fn hash(&mut self, site: SiteId, path: u64) -> u8 {
         self.hashed.clear();
         for term in &self.own {
             let bucket = bucket_of(*term);
@@ -169,7 +186,7 @@ impl LinkReader {
             }
         }
         let own = self.hashed.len() as u8;
-        self.hashed.extend([path, link.target.site().0].map(|hash| (hash >> 40) as u32 % BUCKETS as u32));
+        self.hashed.extend([path, site.0].map(|hash| (hash >> 40) as u32 % BUCKETS as u32));
         own
     }
 }
@@ -181,14 +198,14 @@ fn path_hash(page: &Page, link: &Link) -> u64 {
 
 /// Whether a leaf with words is the header of a section, a table or an entry.
 fn is_header(page: &Page, leaf: u32) -> bool {
-    let tag = page.leaf(leaf as usize).map_or("", |leaf| leaf.tag);
+    let tag = page.leaf_tag(leaf as usize).unwrap_or("");
     matches!(tag, "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "dt" | "th" | "caption")
         && !page.leaf_terms(leaf as usize).is_empty()
 }
 
 /// The bucket of a link's place in the layout: the elements around it, and the one that its text starts in.
 fn place_of(page: &Page, link: &Link, path: u64) -> u32 {
-    let inner = page.leaf(link.first_leaf as usize).map(|leaf| leaf.tag);
+    let inner = page.leaf_tag(link.first_leaf as usize);
     FixedState::default().hash_one((path, inner)) as u32 % BUCKETS as u32
 }
 
