@@ -237,8 +237,9 @@ pub(crate) fn sync_log(path: &Path) -> Result<()> {
     }
 }
 
-/// Page size of the database in bytes.
-const PAGE_SIZE: i64 = 4096;
+/// Page size of the database in bytes. A crawl mostly appends, and the log takes two writes a page whatever its size: with
+/// 4,096 bytes a crawled page costs some 5% more CPU time.
+const PAGE_SIZE: i64 = 8192;
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -251,8 +252,8 @@ fn set_up_writer(db: &Connection) -> Result<()> {
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
     db.pragma_update(None, "cache_size", -8_000)?;
-    // A page that several batches change is copied into the database once per checkpoint.
-    db.pragma_update(None, "wal_autocheckpoint", 16_384)?;
+    // 64 MiB. A page that several batches change is copied into the database once per checkpoint.
+    db.pragma_update(None, "wal_autocheckpoint", (64 << 20) / PAGE_SIZE)?;
     db.pragma_update(None, "journal_size_limit", 256 << 20)?;
     Ok(())
 }
