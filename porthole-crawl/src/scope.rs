@@ -113,6 +113,21 @@ impl Scope {
         Scope { rules, ..self }
     }
 
+    /// The rules that the user has given, for comparison with those of another run.
+    pub(crate) fn rules_as_text(&self) -> String {
+        let Scope { include, exclude, domains, languages, max_depth, max_pages_a_site, .. } = self;
+        let written = |patterns: &[UrlPattern]| -> Vec<Box<str>> {
+            patterns.iter().map(|pattern| pattern.written.clone()).collect()
+        };
+        let (include, exclude) = (written(include), written(exclude));
+        format!("{include:?} {exclude:?} {domains:?} {languages:?} {max_depth:?} {max_pages_a_site:?}")
+    }
+
+    /// Whether only pages in some languages are in scope.
+    pub(crate) fn has_languages(&self) -> bool {
+        !self.languages.is_empty()
+    }
+
     /// Disables or enables a site.
     pub fn set_disabled(&mut self, site: SiteId, disabled: bool) {
         if disabled {

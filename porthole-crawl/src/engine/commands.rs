@@ -203,7 +203,13 @@ impl Writer<'_> {
                     let rules = self.admission.scope.rules;
                     self.admission.scope = scope.with_page_rules(rules).into();
                     self.restart_readers();
-                    "the new scope applies to requests from now on".to_owned()
+                    match self.requeue_admitted()? {
+                        0 => "the new scope applies to requests from now on".to_owned(),
+                        urls => format!(
+                            "the new scope applies to requests from now on; {urls} URLs that it admits and the \
+                             one before did not are queued again"
+                        ),
+                    }
                 }
             },
             Command::Budget(pages) => {
