@@ -24,8 +24,8 @@ pub(crate) enum ToNetwork {
     Ask(Question),
     /// Maximum number of page fetches in total, and of requests in flight.
     Limits { fetches: u64, workers: usize },
-    /// Do not fetch URLs below this priority while sites with better ones are resting.
-    MinPriority(f64),
+    /// Do not fetch new URLs below this priority while sites with better ones are resting, or never if it is strict.
+    MinPriority { least: f64, is_strict: bool },
     /// Another worker has URLs of the minimum priority. Counts for two seconds.
     BetterElsewhere,
     /// This many answers for pages have been read and committed, and their best links offered. Sent while there is a

@@ -101,6 +101,8 @@ pub(crate) struct Network {
     is_paused: bool,
     /// URLs below this priority wait while sites with better ones are resting.
     min_priority: f64,
+    /// New URLs below it are not fetched at all.
+    is_strict: bool,
     /// Until then other workers have better ones.
     better_elsewhere_until: Timestamp,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
@@ -154,6 +156,7 @@ impl Network {
             started_pages: 0,
             is_paused: false,
             min_priority: f64::NEG_INFINITY,
+            is_strict: false,
             better_elsewhere_until: Timestamp(i64::MIN),
             sites: HashMap::default(),
             ready: [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()],
@@ -238,7 +241,9 @@ impl Network {
                 let sites: Vec<SiteId> = self.sites.keys().copied().collect();
                 sites.into_iter().for_each(|site| self.place(site, now));
             }
-            ToNetwork::MinPriority(min_priority) => self.min_priority = min_priority,
+            ToNetwork::MinPriority { least, is_strict } => {
+                (self.min_priority, self.is_strict) = (least, is_strict);
+            }
             ToNetwork::BetterElsewhere => self.better_elsewhere_until = now.after(ELSEWHERE_FOR),
             ToNetwork::Read(answers) => self.answers_read = answers,
             ToNetwork::Pause(is_paused) => self.is_paused = is_paused,
@@ -481,7 +486,7 @@ impl Network {
                 || now < self.better_elsewhere_until
                 || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
-        found.or_else(|| (!waits_for_better()).then_some(first))
+        found.or_else(|| (!self.is_strict && !waits_for_better()).then_some(first))
     }
 
     /// Starts the next request of a ready site. Returns `None` if the site was moved to another phase instead.

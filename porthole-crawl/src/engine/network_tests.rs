@@ -137,7 +137,7 @@ fn the_ready_site_with_the_best_url_comes_first() {
 #[test]
 fn links_below_the_minimum_are_fetched_one_after_the_other() {
     let mut bench = Bench::new(8, 0);
-    bench.network.handle_message(ToNetwork::MinPriority(0.5), bench.now);
+    bench.network.handle_message(ToNetwork::MinPriority { least: 0.5, is_strict: false }, bench.now);
     // Start pages always reach the minimum.
     let link = |(host, rank)| Work { depth: 1, ..work(&format!("http://{host}.test/"), rank) };
     bench.offer([("a", 1.0), ("b", 2.0), ("c", 3.0)].map(link).into());

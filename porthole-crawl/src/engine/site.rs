@@ -124,10 +124,12 @@ impl Site {
         self.offers.last()
     }
 
-    /// Whether the next request has at least this priority. Start pages and auxiliary requests always do.
+    /// Whether the next request has at least this priority. Start pages, pages that are visited again and auxiliary
+    /// requests always do.
     pub(crate) fn reaches(&self, min_priority: f64) -> bool {
         let is_asked = !self.rules.is_empty() || !self.questions.is_empty();
-        is_asked || self.best().is_some_and(|work| work.depth == 0 || work.priority >= min_priority)
+        let is_wanted = |work: &Work| work.depth == 0 || work.copy.is_some();
+        is_asked || self.best().is_some_and(|work| is_wanted(work) || work.priority >= min_priority)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Work> {

@@ -18,6 +18,8 @@ pub enum Idle {
     /// - with a page target: 0.7 times the mean value of the best 16 links, at most 8 of each site;
     /// - with a time target only: 0.1 times the mean R of all pages of the run;
     /// - otherwise: 0.5 times the mean R of the last 200 pages.
+    ///
+    /// At the start of a run, the last pages of earlier runs count.
     Wait,
 }
 
@@ -37,13 +39,16 @@ const SHARE_OF_ALL: f64 = 0.1;
 const SHARE_OF_LAST: f64 = 0.5;
 
 /// Number of last pages.
-const LAST_PAGES: usize = 200;
+pub(crate) const LAST_PAGES: usize = 200;
 
 /// Number of fetches that the fit uses.
 const FITTED: usize = 2_000;
 
 /// Number of fetches between two fits.
 const BETWEEN_FITS: usize = 32;
+
+/// Number of fetches after which a single one changes the minimum priority little.
+const MANY: usize = 64;
 
 /// Prior observations: before anything was fetched, a priority is taken as a probability.
 const PRIOR: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
@@ -59,7 +64,9 @@ pub(crate) struct Worth {
     since_fit: usize,
     /// Step function: minimum priority and value of each step, ascending in both.
     steps: Vec<(f64, f64)>,
-    /// Sum of R, and number of fetches.
+    /// R of the last pages, also of earlier runs, the oldest first.
+    last: VecDeque<f64>,
+    /// Sum of R, and number of fetches; `LAST_PAGES` of earlier runs count.
     all: (f64, f64),
 }
 
@@ -87,7 +94,13 @@ impl Wanted {
 
 impl Default for Worth {
     fn default() -> Self {
-        let mut worth = Worth { fetched: VecDeque::new(), since_fit: 0, steps: Vec::new(), all: (0.0, 0.0) };
+        let mut worth = Worth {
+            fetched: VecDeque::new(),
+            since_fit: 0,
+            steps: Vec::new(),
+            last: VecDeque::new(),
+            all: (0.0, 0.0),
+        };
         worth.fit();
         worth
     }
@@ -100,7 +113,7 @@ impl Worth {
             self.fetched.pop_front();
         }
         self.fetched.push_back((priority, relevance));
-        self.all = (self.all.0 + relevance, self.all.1 + 1.0);
+        self.count(relevance);
         self.since_fit += 1;
         if self.since_fit >= BETWEEN_FITS || self.fetched.len() < 2 * BETWEEN_FITS {
             self.fit();
@@ -114,9 +127,25 @@ impl Worth {
 
     /// The same function again.
     pub(crate) fn restore((fetched, all): SavedWorth) -> Worth {
-        let mut worth = Worth { fetched: fetched.into(), all, ..Worth::default() };
+        let last =
+            fetched[fetched.len().saturating_sub(LAST_PAGES)..].iter().map(|(_, relevance)| *relevance);
+        let mut worth = Worth { last: last.collect(), fetched: fetched.into(), all, ..Worth::default() };
         worth.fit();
         worth
+    }
+
+    /// Counts a page of an earlier run, whose priority is not known.
+    pub(crate) fn count(&mut self, relevance: f64) {
+        if self.last.len() == LAST_PAGES {
+            self.last.pop_front();
+        }
+        self.last.push_back(relevance);
+        self.all = (self.all.0 + relevance, self.all.1 + 1.0);
+    }
+
+    /// Whether this run has so few fetches that each may change the minimum priority.
+    pub(crate) fn is_beginning(&self) -> bool {
+        self.fetched.len() < MANY
     }
 
     fn fit(&mut self) {
@@ -141,10 +170,7 @@ impl Worth {
                 SHARE_OF_BEST * mean(best.iter().map(|priority| self.of(f64::from(*priority))))
             }
             Wanted::Time => SHARE_OF_ALL * self.all.0 / self.all.1.max(1.0),
-            Wanted::Anything => {
-                SHARE_OF_LAST
-                    * mean(self.fetched.iter().rev().take(LAST_PAGES).map(|(_, relevance)| *relevance))
-            }
+            Wanted::Anything => SHARE_OF_LAST * mean(self.last.iter().copied()),
         };
         let first = self.steps.iter().find(|(_, worth)| *worth >= least);
         first.map_or(f64::NEG_INFINITY, |(priority, _)| *priority)
@@ -241,6 +267,15 @@ mod tests {
         assert!(least(Wanted::Time) <= least(Wanted::Anything), "{}", least(Wanted::Time));
         let restored = Worth::restore(worth.save());
         assert_eq!((restored.of(0.95), restored.all), (worth.of(0.95), worth.all));
+        assert_eq!(restored.min_priority(Wanted::Anything, &mut []), least(Wanted::Anything));
+        // A resumed crawl knows how good its pages were before it has fetched one.
+        let mut resumed = Worth::default();
+        assert_eq!(resumed.min_priority(Wanted::Anything, &mut []), 0.0);
+        for page in 0..3 * LAST_PAGES {
+            resumed.count(if page < LAST_PAGES { 0.0 } else { 0.8 });
+        }
+        assert_eq!(resumed.min_priority(Wanted::Anything, &mut []), 0.5, "0.4, the half, or more");
+        assert!(resumed.min_priority(Wanted::Time, &mut []) > 0.0);
         // Without good links there is nothing to wait for.
         assert_eq!(Worth::default().min_priority(Wanted::Pages, &mut []), 0.0);
         assert_eq!(greatest(&mut [0.2, 0.9, 0.1, 0.5], 2), [0.9, 0.5]);

@@ -10,6 +10,7 @@
 
 mod fleet;
 mod offers;
+mod rescope;
 mod upkeep;
 
 use std::collections::{HashMap, HashSet};
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use porthole_store::{Batch, DistilledScores, Store, StoredHost, StoredRobots};
+use porthole_store::{Batch, DistilledScores, FetchOutcome, Store, StoredHost, StoredRobots};
 use porthole_strategy::{Discipline, PriorityMerge};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
@@ -44,7 +45,7 @@ use super::messages::{ToNetwork, ToWriter};
 use super::outage::OutageNews;
 use super::rejudge::Rejudging;
 use super::vitals::{AlarmWatch, Vitals};
-use super::worth::Worth;
+use super::worth::{LAST_PAGES, Worth};
 use crate::archive::{Archive, Keep};
 use crate::backlinks::{self, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, Distilled, Distiller};
@@ -151,6 +152,8 @@ pub(crate) struct Run {
     /// The fitted value of priorities, and the minimum priority last sent to the network half.
     worth: Worth,
     min_priority: f64,
+    /// See [`ToNetwork::MinPriority`].
+    is_strict: bool,
     min_priority_at: Option<Timestamp>,
     /// Pages fetched, and fetches that yielded no page.
     pub(crate) pages: u64,
@@ -258,6 +261,7 @@ impl Writer<'_> {
             self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
         self.store.bound(discipline.bound)?;
         self.admission.recall(self.next_seq, &*self.store.reader())?;
+        self.requeue_admitted()?;
         self.begin_upkeep()?;
         let workers = limits.workers.max(1);
         let is_threaded = is_threaded && !self.reads_in_place;
@@ -277,6 +281,7 @@ impl Writer<'_> {
         };
         self.run.pending.since = self.clock.now();
         self.run.min_priority = f64::NEG_INFINITY;
+        self.recall_worth()?;
         self.run.sent = 0;
         self.share_budget()?;
         self.send_limits();
@@ -285,6 +290,17 @@ impl Writer<'_> {
         let crashing = self.run.crash_guard.drop_crashing(&mut *self.store, now)?;
         for PendingResult { work, result, took } in crashing {
             self.push(work, result, took);
+        }
+        Ok(())
+    }
+
+    /// Recalls how relevant the last pages of earlier runs were.
+    fn recall_worth(&mut self) -> Result<(), CrawlError> {
+        let after = self.next_seq.checked_sub(LAST_PAGES as u64 + 1);
+        for point in self.store.reader().fetch_points(after, LAST_PAGES)? {
+            if let (FetchOutcome::Page, Some(judgment)) = (point.outcome, point.judgment) {
+                self.run.worth.count(judgment.relevance);
+            }
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    AGENT, AlarmSettings, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Idle, Limits,
+    AGENT, AlarmSettings, Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, HttpSettings, Limits,
     LostPages, NotStarted, Observer, Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock,
     strategy_memory,
 };
@@ -154,12 +154,7 @@ async fn crawl_once(
                 pages: arguments.pages.map_or(u64::MAX, |pages| pages.saturating_sub(fetched)),
                 bytes: arguments.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(watch.lock().bytes)),
                 workers,
-                // Pages that are visited again are worth their visits, whatever their links were worth.
-                idle: if arguments.maintain.is_some() {
-                    Idle::Fill
-                } else {
-                    arguments.idle.unwrap_or(workspace.settings.crawl.idle).into()
-                },
+                idle: arguments.idle.unwrap_or(workspace.settings.crawl.idle).into(),
                 wanted_pages: arguments.pages,
                 wanted_time: arguments.time,
                 ..Limits::default()

@@ -8,6 +8,7 @@ use porthole_strategy::Selection;
 use porthole_types::{Outcome, PageResult, Rank, SiteId, Timestamp, UrlId, Work};
 
 use super::Writer;
+use super::upkeep::NewPages;
 use crate::engine::crawl::CrawlError;
 use crate::engine::messages::ToNetwork;
 use crate::engine::worth::{BEST_LINKS, BEST_OF_A_SITE, Idle, Wanted};
@@ -185,22 +186,30 @@ impl Writer<'_> {
     pub(super) fn update_min_priority(&mut self) {
         let now = self.clock.now();
         let run = &self.run;
+        let wanted = Wanted::of(&run.limits);
+        // Without a number of pages it is cheap to compute, and the first pages decide what the next ones must be worth.
+        let is_beginning = wanted != Wanted::Pages && run.worth.is_beginning();
         let is_due = run.min_priority_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
-        if run.limits.idle == Idle::Fill || !run.is_polite || !is_due {
+        let new_pages = self.new_pages();
+        let has_no_limit = run.limits.idle == Idle::Fill && new_pages != NewPages::Never;
+        if has_no_limit || !run.is_polite || !(is_due || is_beginning) {
             return;
         }
-        let wanted = Wanted::of(&run.limits);
         let mut best = Vec::new();
         if wanted == Wanted::Pages {
             best = self.store.greatest_priorities(BEST_LINKS, BEST_OF_A_SITE);
             best.extend(run.offers.priorities());
             best.extend(self.store.best_of_others());
         }
-        let min_priority = run.worth.min_priority(wanted, &mut best);
+        let min_priority = match new_pages {
+            NewPages::Never => f64::INFINITY,
+            NewPages::OnlyGood | NewPages::Any => run.worth.min_priority(wanted, &mut best),
+        };
+        let is_strict = new_pages != NewPages::Any;
         self.run.min_priority_at = Some(now);
-        if min_priority != self.run.min_priority {
-            self.run.min_priority = min_priority;
-            self.send(ToNetwork::MinPriority(min_priority));
+        if (min_priority, is_strict) != (self.run.min_priority, self.run.is_strict) {
+            (self.run.min_priority, self.run.is_strict) = (min_priority, is_strict);
+            self.send(ToNetwork::MinPriority { least: min_priority, is_strict });
         }
         let is_better = |best: &f32| f64::from(*best) >= min_priority;
         if min_priority > f64::NEG_INFINITY && self.store.best_of_others().first().is_some_and(is_better) {

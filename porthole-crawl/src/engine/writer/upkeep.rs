@@ -23,8 +23,21 @@ const NEXT_PORTION: &str = "upkeep.next";
 /// The setting with the number of pages that were queued again and not visited when the run ended.
 const LEFT: &str = "upkeep.left";
 
+/// How long to wait before pages that are due are looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// Fetches after which the plan is made again, at least.
 const LEAST_BETWEEN_PLANS: u64 = 256;
+
+/// Which new pages are fetched besides those that are visited again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NewPages {
+    /// All, the best first, as in any crawl.
+    Any,
+    /// Only those that reach the minimum priority.
+    OnlyGood,
+    Never,
+}
 
 /// Maintenance of a crawl.
 pub(crate) struct Upkeep {
@@ -44,6 +57,8 @@ pub(crate) struct Upkeep {
     is_round_over: bool,
     /// The observer knows that nothing is due.
     is_waiting: bool,
+    /// When pages that are due were last looked for.
+    looked_at: Option<Timestamp>,
 }
 
 impl Upkeep {
@@ -58,6 +73,7 @@ impl Upkeep {
             began: Timestamp(0),
             is_round_over: false,
             is_waiting: false,
+            looked_at: None,
         }
     }
 
@@ -124,12 +140,20 @@ impl Writer<'_> {
         if !self.may_choose() || self.is_closing() || !self.has_room_for_visits() {
             return Ok(());
         }
+        let now = self.clock.now();
+        let is_strict = self.run.is_strict;
+        let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
+        // Fetches tell when to look again, unless there may be none.
+        if is_strict && upkeep.looked_at.is_some_and(|at| now.since(at) < LOOK_AGAIN) {
+            return Ok(());
+        }
+        upkeep.looked_at = Some(now);
         self.plan_visits()?;
         let portion = self.portion();
         let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
         let left = std::mem::take(&mut upkeep.left);
         let portion = if left > 0 { left } else { portion };
-        let (now, is_scheduled) = (self.clock.now(), upkeep.is_scheduled());
+        let is_scheduled = upkeep.is_scheduled();
         let due = DuePages {
             until: is_scheduled.then_some(now),
             visited_before: (!is_scheduled).then_some(upkeep.began),
@@ -155,11 +179,24 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Which new pages are fetched now. While pages are visited, or their visits are waited for, worse ones than those of
+    /// the crawl so far are not: a collection is kept, not widened.
+    pub(super) fn new_pages(&self) -> NewPages {
+        match self.upkeep.as_ref().filter(|upkeep| !upkeep.is_round_over) {
+            None => NewPages::Any,
+            Some(upkeep) if upkeep.settings.new == 0.0 => NewPages::Never,
+            Some(_) => NewPages::OnlyGood,
+        }
+    }
+
     /// Whether more pages may be queued again: all that were are done, and new pages had their share; or there is nothing
     /// else to do.
     fn has_room_for_visits(&self) -> bool {
         let Some(upkeep) = self.upkeep.as_ref().filter(|upkeep| !upkeep.is_round_over) else { return false };
-        let is_time = upkeep.left > 0 || self.next_seq >= upkeep.next_portion;
+        // New pages have no share if none is good enough.
+        let is_time = upkeep.left > 0
+            || self.next_seq >= upkeep.next_portion
+            || self.run.is_strict && self.store.queued_revisits() == 0;
         let has_room = || match self.store.queued_revisits() {
             queued if self.run.limits.workers == 1 => queued == 0,
             queued => queued <= self.portion() / 2,
