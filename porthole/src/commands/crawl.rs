@@ -377,7 +377,13 @@ fn begin(
     if let Some(progress) = progress {
         progress.finish();
     }
-    match judged.and_then(|pages| crawl.start(starts).map(|_| pages)) {
+    let started = judged.and_then(|pages| crawl.start(starts).map(|_| pages));
+    // Replaced at the end; a crawl that is killed cannot do that.
+    let started = started.and_then(|pages| {
+        crawl.store().set_setting(LAST_STOP, ABORTED)?;
+        Ok(pages)
+    });
+    match started {
         Err(error) => Err(Box::new(NotStarted { crawl, error })),
         Ok(pages) => {
             if pages > 0 {
@@ -422,6 +428,9 @@ fn say_unreadable(lost: LostPages) {
 
 /// Setting: why the last run ended.
 pub(crate) const LAST_STOP: &str = "crawl.last_stop";
+
+/// Value of [`LAST_STOP`] while a crawl runs, and after one that was killed or has failed.
+pub(crate) const ABORTED: &str = "aborted";
 
 /// Setting: the policy before the crawl was maintained; empty if it was set since.
 const FORMER_POLICY: &str = "upkeep.former_policy";

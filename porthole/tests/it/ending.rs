@@ -65,6 +65,25 @@ fn a_judge_that_fails_pauses_the_crawl_until_it_is_resumed() {
     assert_eq!(number(&workspace, "select count(*) from crawl where state = 1"), 20);
 }
 
+#[test]
+fn status_says_that_the_last_crawl_was_killed() {
+    let workspace = Workspace::new();
+    let status = |words: &str| {
+        let output = porthole(workspace.folder.path(), &["-C", "ws", "status"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains(words), "no {words:?} in {said}");
+    };
+    workspace.check(&["--pages", "5"], 0, "run the same command to resume");
+    status("the last one ended: limit");
+    // The crawl is paused when it is killed.
+    let mut crawl = workspace.crawl(&["--judge", "exit 1", "--workers", "4"]).spawn().unwrap();
+    wait_for_event(&workspace, "judge", &mut crawl);
+    status("a crawl is running");
+    crawl.kill().unwrap();
+    crawl.wait().unwrap();
+    status("the last one was killed or has failed: `porthole crawl` resumes it");
+}
+
 /// A host that takes every connection and never answers, as long as the program runs.
 fn stalling_host() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
