@@ -207,6 +207,10 @@ impl Observer for SharedWatch {
     fn waiting(&mut self) -> ControlFlow<()> {
         self.lock().waiting()
     }
+
+    fn stop_reason(&self) -> Option<&'static str> {
+        self.lock().stop_reason()
+    }
 }
 
 /// Number of pages of the current harvest rate.
@@ -453,6 +457,15 @@ impl Observer for Watch {
         let is_broadened = end == Some(EndReason::Stagnated) && self.broaden();
         self.ended = end.filter(|_| !is_broadened);
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn stop_reason(&self) -> Option<&'static str> {
+        match self.ended? {
+            EndReason::Interrupted => Some("interrupted"),
+            EndReason::Time => Some("the time limit is reached"),
+            EndReason::Disk => Some("the size limit of the workspace is reached"),
+            EndReason::Stagnated => Some("no good page for a long time"),
+        }
     }
 }
 
