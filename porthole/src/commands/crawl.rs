@@ -149,6 +149,8 @@ async fn crawl_once(
     // Errors from here on may be caused by a full disk; `ending` tells them apart.
     let (mut crawl, stop) = match begin(crawl, &name, starts) {
         Err(not_started) => (not_started.crawl, Err(not_started.error)),
+        // The workspace may have reached its size before the first fetch.
+        Ok(crawl) if watch.clone().waiting().is_break() => (crawl, Ok(Stop::Asked)),
         Ok(crawl) => {
             let limits = Limits {
                 pages: arguments.pages.map_or(u64::MAX, |pages| pages.saturating_sub(fetched)),

@@ -109,4 +109,7 @@ fn the_end_of_the_time_gives_back_what_is_under_way() {
     assert_eq!(output.status.code(), Some(15), "{}", String::from_utf8_lossy(&output.stderr));
     let given_back = format!("select count(*) from crawl where url = '{url}' and state = 0 and numtries = 0");
     assert_eq!(number(&workspace, &given_back), 1);
+    let why =
+        "select count(*) from event where kind = 'stopped' and detail like 'the time limit is reached; %'";
+    assert_eq!(number(&workspace, why), 1);
 }

@@ -42,7 +42,7 @@ pub(super) struct EndConditions {
 struct Disk {
     size: Box<dyn Fn() -> u64 + Send>,
     limit: u64,
-    checked: Instant,
+    checked: Option<Instant>,
 }
 
 impl EndConditions {
@@ -68,7 +68,7 @@ impl EndConditions {
 
     /// Also ends the crawl when the workspace has reached a size.
     pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + Send + 'static) -> Self {
-        self.disk = bytes.map(|limit| Disk { size: Box::new(size), limit, checked: Instant::now() });
+        self.disk = bytes.map(|limit| Disk { size: Box::new(size), limit, checked: None });
         self
     }
 
@@ -99,10 +99,10 @@ impl EndConditions {
     fn is_disk_used_up(&mut self) -> bool {
         const CHECK_INTERVAL: Duration = Duration::from_secs(1);
         let Some(Disk { size, limit, checked }) = &mut self.disk else { return false };
-        if checked.elapsed() < CHECK_INTERVAL {
+        if checked.is_some_and(|checked| checked.elapsed() < CHECK_INTERVAL) {
             return false;
         }
-        *checked = Instant::now();
+        *checked = Some(Instant::now());
         size() >= *limit
     }
 }
