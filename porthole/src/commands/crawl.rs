@@ -32,7 +32,7 @@ use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::serve::CrawlDashboard;
 use crate::commands::{distill, scope_preview, toward};
-use crate::output::{self, Progress, misuse};
+use crate::output::{self, Progress, misuse, plain};
 use crate::settings::{BroadenWord, RawBacklinks};
 use crate::sources;
 use crate::training;
@@ -629,8 +629,13 @@ fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow:
             starts.extend(sources::start_urls(Path::new(text))?);
             continue;
         }
-        let url = CanonicalUrl::parse(text).map_err(|error| misuse(format!("--start {text}: {error}")))?;
-        starts.push(url);
+        if !text.contains("://") {
+            return Err(misuse(format!(
+                "--start {}: no such file; a URL begins with https:// or http://",
+                plain(text)
+            )));
+        }
+        starts.push(sources::parse_url(text)?);
     }
     for topic in tree.good().flat_map(|good| tree.below(good)) {
         let examples = reader.examples(Some(topic))?;

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::cli::{self, Usefulness};
 use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, misuse, plain};
+use crate::sources::parse_url;
 use crate::workspace::{self, Workspace};
 
 /// Source of examples made from feedback.
@@ -27,8 +28,7 @@ const PLAUSIBLE: f64 = 0.1;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
-    let url = CanonicalUrl::parse(&arguments.url)
-        .map_err(|error| misuse(format!("{} is not a URL: {error}", plain(&arguments.url))))?;
+    let url = parse_url(&arguments.url)?;
     let mut writer = workspace.writer()?;
     let kind = match arguments {
         cli::Mark { site: true, .. } => FeedbackKind::Site,

@@ -166,6 +166,10 @@ fn a_url_is_explained() {
     let nowhere = place.json(&["explain", "http://nowhere.test/"]);
     assert_eq!((nowhere["state"].as_str(), nowhere["site"].is_null()), (Some("unknown"), true));
     assert!(place.refused(&["explain", "no url"]).contains("no url is not a URL"));
+    assert!(place.refused(&["explain", "birds.test/1"]).contains("write https://birds.test/1\n"));
+    assert!(place.refused(&["mark", "birds.test/1", "useful"]).contains("write https://birds.test/1\n"));
+    let twice = place.refused(&["explain", "http://"]);
+    assert_eq!(twice.matches("not a URL").count(), 1, "{twice}");
 }
 
 #[test]
