@@ -386,6 +386,9 @@ fn a_running_crawl_is_told_and_answers() {
     assert!(printed.contains("no topic is marked good"), "{printed}");
     assert!(said.contains("goes on for the topics that were good"), "{said}");
     answers(&["topics", "mark", "/Nature/Birds"], "new pages are judged");
+    for (name, value) in [("--site-pages", "0"), ("--language", "xx")] {
+        assert!(place.refused(&["set", "scope", name, value]).contains(name));
+    }
     let refused = place.refused(&["set", "strategy", "fly"]);
     assert!(refused.contains("continues unchanged") && refused.contains("fly"), "{refused}");
     // The hanging request times out after 30 s. No command waits for it.
