@@ -242,7 +242,10 @@ fn the_best_comes_first_and_what_is_useless_not_at_all() {
     let pages = place.json(&["top", "pages", "--rows", "40"]);
     assert!(pages.as_array().unwrap().iter().all(|page| page["url"] != first), "{pages}");
     assert_ne!(place.json(&["top", "sites"])[0]["host"], sites[0]["host"]);
-    place.ok(&["mark", first, "useful"]);
+    let (printed, _) = place.ok(&["mark", first, "useful"]);
+    assert!(printed.contains("added as an example of"), "{printed}");
+    let (printed, _) = place.ok(&["mark", first, "useful"]);
+    assert!(printed.contains("it was an example of /Nature/Birds already"), "{printed}");
     assert!(place.json(&["top", "pages", "--rows", "40"]).to_string().contains(first));
 }
 
