@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 
 use super::crawl::{bytes, duration};
@@ -71,7 +72,7 @@ pub(crate) struct Query {
     #[arg(long, value_name = "N", requires = "watch", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) times: Option<u64>,
     /// Show at most N rows [default: 1000; all with --csv and --json]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) rows: Option<usize>,
     /// Abort a query that takes longer: 60s, 10m
     #[arg(long, default_value = "60s", value_parser = duration)]

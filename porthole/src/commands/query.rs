@@ -149,14 +149,14 @@ impl<'a> QueryRequest<'a> {
 
     /// Tells the user that rows are not shown, or may not be.
     fn report_truncation(&self, answer: &QueryAnswer) {
-        let count = output::grouped(&answer.rows.len().to_string());
+        let rows = output::count(answer.rows.len(), "row");
         if answer.is_cut {
+            let are = if answer.rows.len() == 1 { "is" } else { "are" };
             output::say(&format!(
-                "only the first {} are shown; use --rows N for more, or --csv for all",
-                output::count(answer.rows.len(), "row")
+                "only the first {rows} {are} shown; use --rows N for more, or --csv for all"
             ));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
-            output::say(&format!("limited to {count} rows; rows=N asks for more"));
+            output::say(&format!("limited to {rows}; rows=N asks for more"));
         }
     }
 }

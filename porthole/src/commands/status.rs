@@ -310,9 +310,9 @@ fn print_live(live: &LiveCrawl) {
     let idle = match workers_idle {
         0 => String::new(),
         idle => format!(
-            "; {} idle by choice, waiting for {} that rest",
+            "; {} idle by choice, waiting for {}",
             count(*idle, "worker"),
-            count(live.sites_awaited, "good site")
+            count(live.sites_awaited, "resting good site")
         ),
     };
     output::print(&format!(

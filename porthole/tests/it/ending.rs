@@ -113,3 +113,23 @@ fn the_end_of_the_time_gives_back_what_is_under_way() {
         "select count(*) from event where kind = 'stopped' and detail like 'the time limit is reached; %'";
     assert_eq!(number(&workspace, why), 1);
 }
+
+#[test]
+fn the_parts_of_the_summary_add_up_to_the_fetches() {
+    let workspace = Workspace::new();
+    let output = workspace.crawl(&["--json", "--strategy", "breadth"]).output().unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sum: u64 = ["pages", "unjudged", "redirects", "failures"]
+        .iter()
+        .map(|part| summary[part].as_u64().unwrap())
+        .sum();
+    assert_eq!(summary["fetches"].as_u64(), Some(sum), "{summary}");
+    assert!(summary["failures"].as_u64() > Some(0), "{summary}");
+}
+
+#[test]
+fn a_workspace_that_has_its_size_fetches_nothing() {
+    let workspace = Workspace::new();
+    workspace.check(&["--disk", "1kB"], 14, "reached --disk; raise it");
+    assert_eq!(number(&workspace, "select count(*) from crawl where seq is not null"), 0);
+}

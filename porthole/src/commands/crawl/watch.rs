@@ -150,6 +150,7 @@ pub(super) struct Watch {
     pub(super) fetches: u64,
     /// Fetched pages, which `--pages` limits: fetches without redirects, refusals and failures.
     pub(super) fetched: u64,
+    pub(super) redirects: u64,
     /// Pages that were judged.
     pub(super) pages: u64,
     /// Pages that are duplicates of others.
@@ -237,6 +238,7 @@ impl Watch {
             ended: None,
             fetches: 0,
             fetched: 0,
+            redirects: 0,
             pages: 0,
             copies: 0,
             on_topic: 0,
@@ -305,6 +307,7 @@ impl Watch {
     fn count(&mut self, seen: &Seen<'_>) {
         self.fetches += 1;
         self.fetched += u64::from(matches!(seen.result.outcome, Outcome::Fetched | Outcome::NotModified));
+        self.redirects += u64::from(matches!(seen.result.outcome, Outcome::Redirected));
         self.bytes += seen.result.bytes;
         if let Some(failure) = outcome(&seen.result.outcome).1 {
             *self.failures.entry(failure.kind.name()).or_default() += 1;
@@ -343,9 +346,10 @@ impl Watch {
         };
         self.progress.update(self.fetched, || {
             format!(
-                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {failed} failed{waits}",
+                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {} failed{waits}",
                 output::grouped(&counts.queued.to_string()),
                 output::grouped(&counts.sites.to_string()),
+                output::grouped(&failed.to_string()),
             )
         });
         if self.shown.elapsed() < UPDATE_INTERVAL {
