@@ -23,7 +23,7 @@ pub(crate) struct Crawl {
     /// URL per line, or JSON lines with a url
     #[arg(long, value_name = "URL|FILE")]
     pub(crate) start: Vec<String>,
-    /// Stop after N fetches
+    /// Stop after N pages; redirects, refusals and failures do not count
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pages: Option<u64>,
     /// Stop after this time: 90s, 15m, 2h

@@ -33,7 +33,7 @@ pub(crate) struct KeepArguments {
     /// A named query, or one SQL statement that only reads
     #[arg(value_name = "NAME|SQL")]
     pub(crate) question: String,
-    /// Parameters of a named query, such as topic=/Recreation/Cycling
+    /// Parameters of a named query, such as topic=/Science/Biology/Birds
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
     /// A topic that the query is about
@@ -52,7 +52,7 @@ pub(crate) struct Query {
     /// A named query, or one SQL statement that only reads
     #[arg(required_unless_present = "list", value_name = "NAME|SQL")]
     pub(crate) question: Option<String>,
-    /// Parameters of a named query, such as topic=/Recreation/Cycling
+    /// Parameters of a named query, such as topic=/Science/Biology/Birds
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
     /// List the named queries; with NAME, show its parameters and SQL

@@ -106,7 +106,7 @@ impl<'a> QueryRequest<'a> {
         let query = list::named(question)?;
         let pair = |text: &'a String| {
             text.split_once('=').ok_or_else(|| {
-                misuse(format!("{text}: a parameter is NAME=VALUE, such as topic=/Recreation/Cycling"))
+                misuse(format!("{text}: a parameter is NAME=VALUE, such as topic=/Science/Biology/Birds"))
             })
         };
         let mut parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<Vec<_>>>()?;
