@@ -73,10 +73,14 @@ fn status_says_that_the_last_crawl_was_killed() {
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(said.contains(words), "no {words:?} in {said}");
     };
-    workspace.check(&["--pages", "5"], 0, "run the same command to resume");
+    let works = workspace.folder.path().join("works");
+    let judge = format!("test -e {} || exit 1; {NO_TOPICS}", works.display());
+    fs::write(&works, "").unwrap();
+    workspace.check(&["--judge", &judge, "--pages", "5"], 0, "run the same command to resume");
     status("the last one ended: limit");
-    // The crawl is paused when it is killed.
-    let mut crawl = workspace.crawl(&["--judge", "exit 1", "--workers", "4"]).spawn().unwrap();
+    // The judge fails, so that the crawl is paused when it is killed.
+    fs::remove_file(&works).unwrap();
+    let mut crawl = workspace.crawl(&["--judge", &judge, "--workers", "4"]).spawn().unwrap();
     wait_for_event(&workspace, "judge", &mut crawl);
     status("a crawl is running");
     crawl.kill().unwrap();
