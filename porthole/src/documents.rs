@@ -10,7 +10,7 @@ use porthole_page::{Extractor, Page, PageFormat};
 use porthole_store::{ExampleState, StoreReader, TermWord, UrlState};
 use porthole_types::{CanonicalUrl, Headers, PageResult, TermId, shortened};
 
-use crate::output::misuse;
+use crate::sources::parse_url;
 use crate::workspace::Workspace;
 
 /// Maximum size of a document in bytes.
@@ -148,7 +148,7 @@ pub(crate) fn find_document(
     if !name.contains("://") {
         return documents.file(Path::new(name)).map(NamedDocument::Read);
     }
-    let url = CanonicalUrl::parse(name).map_err(|error| misuse(format!("{name} is not a URL: {error}")))?;
+    let url = parse_url(name)?;
     if let Some(example) = stored(store, url.as_str())?.filter(|example| !example.terms.is_empty()) {
         return Ok(NamedDocument::Read(example));
     }

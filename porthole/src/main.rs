@@ -30,18 +30,24 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { output::BAD_CONFIGURATION.into() } else { ExitCode::SUCCESS };
+            if error.use_stderr() {
+                let _ = error.print();
+                return output::BAD_CONFIGURATION.into();
+            }
+            output::note_failure(error.print());
+            return ended(Ok(ExitCode::SUCCESS));
         }
     };
     let runtime = match runtime(&cli.command) {
         Ok(runtime) => runtime,
         Err(error) => return output::failed(&anyhow::Error::new(error).context("cannot start the runtime")),
     };
-    match runtime.block_on(commands::run(cli)) {
-        Ok(code) => code,
-        Err(error) => output::failed(&error),
-    }
+    ended(runtime.block_on(commands::run(cli)))
+}
+
+/// The exit code of a command; lost output is an error.
+fn ended(done: anyhow::Result<ExitCode>) -> ExitCode {
+    done.and_then(|code| output::flush().map(|()| code)).unwrap_or_else(|error| output::failed(&error))
 }
 
 /// A crawl runs its loop on the thread that receives the responses, so that no other thread has to wake it; pages are

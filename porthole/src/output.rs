@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
@@ -46,9 +47,32 @@ pub(crate) fn in_words(error: &anyhow::Error) -> String {
     words
 }
 
-/// Prints to standard output, on a terminal wrapped between words; a closed pipe is not an error.
+/// Prints to standard output, on a terminal wrapped between words. [`flush`] fails if that was not possible.
 pub(crate) fn print(text: &str) {
-    let _ = print_line(&fitted(text, terminal::stdout_width()));
+    note_failure(print_line(&fitted(text, terminal::stdout_width())));
+}
+
+/// The first failure to write to standard output.
+static WRITE_FAILURE: OnceLock<std::io::Error> = OnceLock::new();
+
+/// Remembers a failure to print for [`flush`]. A reader that closes the pipe has enough.
+pub(crate) fn note_failure(printed: std::io::Result<()>) {
+    if let Err(error) = printed
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        let _ = WRITE_FAILURE.set(error);
+    }
+}
+
+/// Writes what standard output has buffered. Fails if any of the output could not be written.
+pub(crate) fn flush() -> anyhow::Result<()> {
+    note_failure(std::io::stdout().flush());
+    match WRITE_FAILURE.get() {
+        None => Ok(()),
+        Some(error) => Err(anyhow::anyhow!(
+            "cannot write to standard output: {error}; write the output to another place and run the command again"
+        )),
+    }
 }
 
 /// Prints a message to standard error, on a terminal wrapped between words; a closed pipe is not an error.
@@ -80,7 +104,7 @@ pub(crate) fn print_lines(lines: impl Iterator<Item = String>) -> std::io::Resul
 
 /// Prints a value as JSON.
 pub(crate) fn print_json(facts: &impl Serialize) -> anyhow::Result<()> {
-    let _ = print_line(&terminal::escaped_json(&serde_json::to_string_pretty(facts)?));
+    note_failure(print_line(&terminal::escaped_json(&serde_json::to_string_pretty(facts)?)));
     Ok(())
 }
 

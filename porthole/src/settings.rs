@@ -186,26 +186,27 @@ pub(crate) enum CountingWord {
 }
 
 /// The porthole.toml of a new workspace.
-pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lines show the defaults.
+pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lines show the defaults, or examples of settings that are
+# unset by default (marked "example").
 
 [train]
 # critic = "naive-bayes"   # or "logistic"
 # shape = "tree"           # one decision per topic, among its subtopics; or "flat": all topics
                            # at once; or "two-class": good topics against all others
-# counting = "each"        # weight of a repeated term: "each" occurrence, "once" per page, or its
-                           # "share" of the page; cross-validated if unset
-# smoothing = 1.0          # added to every term count; cross-validated if unset
-# features = 5000          # number of terms per node; cross-validated if unset
+# counting = "each"        # example; weight of a repeated term: "each" occurrence, "once" per page,
+                           # or its "share" of the page; cross-validated if unset
+# smoothing = 1.0          # example; added to every term count; cross-validated if unset
+# features = 5000          # example; number of terms per node; cross-validated if unset
 # calibrate = true         # calibrate probabilities, which are overconfident on long pages
 # folds = 5                # number of folds of the cross-validation
 # background = 300         # maximum number of crawled pages used as background (no topic); 0: none
 
 [fetch]
-# contact = "you@example.org"   # email or URL for server operators; required for the open web
-# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; used for all requests. If unset, the variables
+# contact = "you@example.org"   # example; email or URL for server operators; required for the open web
+# proxy = "socks5://127.0.0.1:9050"   # example; or "http://…"; used for all requests. If unset, the variables
                                 # http_proxy, https_proxy, all_proxy and no_proxy are used
 # loopback = false              # allow loopback addresses
-# allow = "10.1.0.0/16"         # allow these private addresses; a list of ranges
+# allow = "10.1.0.0/16"         # example; allow these private addresses; a list of ranges
 
 [polite]
 # delay = 2.0                   # minimum seconds between two requests to a site
@@ -274,21 +275,21 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # hubs = 4.0                    # how much more a visit of the top hub is worth than that of another page
 
 # [backlinks]
-# url = "http://…/?url={url}"   # returns the URLs that link to a page, as a JSON array or one per
+# url = "http://…/?url={url}"   # example; returns the URLs that link to a page, as a JSON array or one per
                                 # line; no queries if unset
 # relevance = 0.5               # minimum relevance of the pages to query
 # links = 20                    # maximum number of links per response
 # pages = 100                   # maximum number of queries per crawl
 
 # [search]
-# url = "http://127.0.0.1:8888/search?q={words}&format=json"   # for `start --words` and `examples
-                                # search`: returns pages with the words as JSON, like SearXNG
+# url = "http://127.0.0.1:8888/search?q={words}&format=json"   # example; for `start --words` and
+                                # `examples search`: returns pages with the words as JSON, like SearXNG
 
 [events]
-# webhook = "https://…/hook"    # post the events of a crawl here, as batches of JSON
-# kinds = ["answer", "end"]     # only these kinds of events; all if unset
-# token = "…"                   # sent with them, as `Authorization: Bearer …`
-# allow = "loopback"            # addresses that are not public and may be posted to; a list of ranges
+# webhook = "https://…/hook"    # example; post the events of a crawl here, as batches of JSON
+# kinds = ["answer", "end"]     # example; only these kinds of events; all if unset
+# token = "…"                   # example; sent with them, as `Authorization: Bearer …`
+# allow = "loopback"            # example; addresses that are not public and may be posted to; a list of ranges
 "#;
 
 /// What `[archive]` says.

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use flate2::bufread::MultiGzDecoder;
 use porthole_topic::import::{self, DmozTopic, FoundFile, ImportEntry, ImportError, ImportedExample};
-use porthole_types::CanonicalUrl;
+use porthole_types::{CanonicalUrl, UrlError};
 
 use crate::cli::FormatWord;
 use crate::documents::read_file;
-use crate::output::misuse;
+use crate::output::{misuse, plain};
 
 /// A file or folder with examples.
 #[derive(Clone, Debug)]
@@ -214,7 +214,29 @@ pub(crate) fn start_urls(path: &Path) -> anyhow::Result<Vec<CanonicalUrl>> {
         let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{}: {url}: {error}", at())))?;
         urls.push(url);
     }
+    if urls.is_empty() {
+        return Err(misuse(format!("{}: no URL in this file; write one per line", path.display())));
+    }
     Ok(urls)
+}
+
+/// Parses a URL that the user gave. A URL without a scheme is refused with the one that may be meant.
+pub(crate) fn parse_url(text: &str) -> anyhow::Result<CanonicalUrl> {
+    let shown = plain(text);
+    CanonicalUrl::parse(text).map_err(|error| {
+        let with_scheme = CanonicalUrl::parse(&format!("https://{text}"));
+        let has_host = with_scheme.is_ok_and(|url| url.host().contains('.'));
+        misuse(match error {
+            UrlError::Syntax(_) if has_host => {
+                format!("{shown} is not a URL, because it has no scheme; write https://{shown}")
+            }
+            UrlError::Syntax(_) if !text.contains("://") => {
+                format!("{shown} is not a URL, which begins with https:// or http://")
+            }
+            UrlError::Syntax(why) => format!("{shown} is not a URL: {why}"),
+            error => format!("{shown}: {error}"),
+        })
+    })
 }
 
 /// Opens a file, decompressing gzip.
@@ -250,10 +272,16 @@ fn guess(path: &Path) -> anyhow::Result<SourceFormat> {
             path.display()
         )));
     }
+    if start.trim_ascii().is_empty() {
+        return Err(misuse(format!(
+            "{} is empty; give a file with bookmarks, or with lines of url<TAB>topic",
+            path.display()
+        )));
+    }
     format_of(&start).ok_or_else(|| {
         misuse(format!(
             "unknown format: {} is neither bookmarks, nor lines of url<TAB>topic or JSON, nor Open Directory RDF; \
-             say it with --format",
+             `porthole examples import --format FORMAT` reads it as one of these",
             path.display()
         ))
     })

@@ -181,6 +181,11 @@ pub trait Observer {
     fn waiting(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Why the observer has stopped the crawl, for the event `stopped`; `None` if it has not, or on request.
+    fn stop_reason(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl<F: FnMut(Seen<'_>) -> ControlFlow<()>> Observer for F {

@@ -218,6 +218,10 @@ impl Observer for Publisher {
     fn waiting(&mut self) -> std::ops::ControlFlow<()> {
         self.observer.waiting()
     }
+
+    fn stop_reason(&self) -> Option<&'static str> {
+        self.observer.stop_reason()
+    }
 }
 
 struct WriterLoop {
@@ -247,7 +251,11 @@ impl WriterLoop {
         let stop = stop.and_then(|stop| answered.and(ended).map(|()| stop));
         let pages = crawl.writer.run.pages;
         let mut stop = crawl.end(stop);
-        let why = stop.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        let why = match (&stop, observer.stop_reason()) {
+            (Ok(Stop::Asked), Some(why)) => why.to_owned(),
+            (Ok(stop), _) => stop.to_string(),
+            (Err(error), _) => error.to_string(),
+        };
         let noted = crawl.writer.record_event("stopped", &format!("{why}; {pages} pages in this run"));
         let cleared = crawl.writer.store_no_vitals();
         stop = stop.and_then(|stop| noted.and(cleared).map(|()| stop));

@@ -32,7 +32,7 @@ pub(crate) struct CrawlRequest {
     strategy: Option<String>,
     policy: Option<String>,
     /// Most requests at once.
-    #[schema(minimum = 1, maximum = 1_000)]
+    #[schema(minimum = 1, maximum = 4_096)]
     workers: Option<u16>,
     /// What free workers do while the sites with the best links rest.
     idle: Option<IdleChoice>,

@@ -84,17 +84,18 @@ impl WorkspaceSummary {
         let counts = reader.counts()?;
         let tree = workspace.tree()?;
         let totals = workspace.trace()?.totals(&[]);
+        let is_running = reader.is_crawled()?;
         Ok(WorkspaceSummary {
             name: workspace.name.clone(),
             path: workspace.folder.display().to_string(),
-            is_running: reader.is_crawled()?,
+            is_running,
             started_here: jobs.is_running(&workspace.name, "crawl"),
             pages: counts.fetched,
             queued: counts.queued,
             harvest: totals.harvest,
             good: tree.good().map(|id| tree.path(id)).collect(),
             is_trained: reader.model_made(CRITIC)?.is_some(),
-            last_stop: reader.setting(LAST_STOP)?,
+            last_stop: reader.setting(LAST_STOP)?.filter(|_| !is_running),
             last_fetch_at: totals.last_at,
             problem: None,
         })

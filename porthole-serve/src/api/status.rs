@@ -195,7 +195,7 @@ pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<Dashboa
         harvest: totals.harvest,
         harvest_recent: totals.harvest_recent,
         on_topic: totals.on_topic,
-        last_stop: reader.setting(LAST_STOP)?,
+        last_stop: reader.setting(LAST_STOP)?.filter(|_| !is_running),
         started_at,
         now: now().0,
         first_fetch_at: totals.first_at,

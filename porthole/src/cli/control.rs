@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use porthole_store::Policy;
 
+use super::crawl::{MAX_WORKERS, language};
+
 /// Settings of the running crawl. Requests in flight finish under the old setting
 #[derive(Debug, Subcommand)]
 pub(crate) enum Set {
@@ -19,7 +21,7 @@ pub(crate) enum Set {
     /// Change the number of concurrent requests
     Workers {
         /// Number of concurrent requests
-        #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
+        #[arg(value_parser = clap::value_parser!(u16).range(1..=MAX_WORKERS))]
         workers: u16,
     },
     /// Change the fetch limit of this run
@@ -44,13 +46,13 @@ pub(crate) struct SetScope {
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Vec<String>,
     /// Use only pages in these languages
-    #[arg(long, value_name = "CODE")]
+    #[arg(long, value_name = "CODE", value_parser = language)]
     pub(crate) language: Vec<String>,
     /// Fetch only URLs at most N links away from a start URL
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u32>,
     /// Fetch at most N pages from each site
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) site_pages: Option<u64>,
     /// Show how many queued URLs and fetched pages the rules match, and
     /// change nothing; needs no running crawl

@@ -10,6 +10,9 @@ use porthole_store::Policy;
 
 use crate::settings::IdleWord;
 
+/// Most concurrent fetches, as the running crawl accepts them.
+pub(super) const MAX_WORKERS: i64 = 4_096;
+
 /// Arguments of a crawl
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Crawl {
@@ -20,7 +23,7 @@ pub(crate) struct Crawl {
     /// URL per line, or JSON lines with a url
     #[arg(long, value_name = "URL|FILE")]
     pub(crate) start: Vec<String>,
-    /// Stop after N fetches
+    /// Stop after N pages; redirects, refusals and failures do not count
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pages: Option<u64>,
     /// Stop after this time: 90s, 15m, 2h
@@ -32,7 +35,7 @@ pub(crate) struct Crawl {
     #[arg(long, value_name = "DIR")]
     pub(crate) lessons: Option<PathBuf>,
     /// Concurrent fetches [default: 64; 1 in a replay]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_WORKERS))]
     pub(crate) workers: Option<u16>,
     /// What free workers do while the sites with the best links rest
     /// [default: `idle` in porthole.toml]
@@ -48,13 +51,13 @@ pub(crate) struct Crawl {
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Vec<String>,
     /// Use only pages in this language, such as en
-    #[arg(long, value_name = "CODE")]
+    #[arg(long, value_name = "CODE", value_parser = language)]
     pub(crate) language: Vec<String>,
     /// Fetch only URLs at most N links away from a start URL
     #[arg(long, value_name = "LINKS")]
     pub(crate) depth: Option<u32>,
     /// Fetch at most N pages from each site
-    #[arg(long, value_name = "PAGES")]
+    #[arg(long, value_name = "PAGES", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) site_pages: Option<u64>,
     /// Show how many queued URLs and fetched pages the rules above match, and
     /// do not crawl
@@ -143,6 +146,14 @@ fn on_or_off(text: &str) -> Result<bool, String> {
         "on" => Ok(true),
         "off" => Ok(false),
         _ => Err("expected on or off".to_owned()),
+    }
+}
+
+/// Parses the code of a language that pages can have.
+pub(super) fn language(text: &str) -> Result<String, String> {
+    match porthole_page::language_name(&text.trim().to_ascii_lowercase()) {
+        Some((code, _)) => Ok(code.to_owned()),
+        None => Err("no page is recognised as this language; write an ISO 639-1 code, such as en".to_owned()),
     }
 }
 
@@ -235,6 +246,14 @@ mod tests {
         }
         assert_eq!(archived("0.5"), Ok(Archived::Some(Keep::Above(0.5))));
         assert!(archived("2").is_err() && archived("some").is_err());
+    }
+
+    #[test]
+    fn languages() {
+        assert_eq!((language("en"), language("DE")), (Ok("en".to_owned()), Ok("de".to_owned())));
+        for text in ["", "xx", "klingon", "eng"] {
+            assert!(language(text).is_err(), "{text}");
+        }
     }
 
     #[test]

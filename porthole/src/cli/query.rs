@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 
 use super::crawl::{bytes, duration};
@@ -32,7 +33,7 @@ pub(crate) struct KeepArguments {
     /// A named query, or one SQL statement that only reads
     #[arg(value_name = "NAME|SQL")]
     pub(crate) question: String,
-    /// Parameters of a named query, such as topic=/Recreation/Cycling
+    /// Parameters of a named query, such as topic=/Science/Biology/Birds
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
     /// A topic that the query is about
@@ -51,7 +52,7 @@ pub(crate) struct Query {
     /// A named query, or one SQL statement that only reads
     #[arg(required_unless_present = "list", value_name = "NAME|SQL")]
     pub(crate) question: Option<String>,
-    /// Parameters of a named query, such as topic=/Recreation/Cycling
+    /// Parameters of a named query, such as topic=/Science/Biology/Birds
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
     /// List the named queries; with NAME, show its parameters and SQL
@@ -71,7 +72,7 @@ pub(crate) struct Query {
     #[arg(long, value_name = "N", requires = "watch", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) times: Option<u64>,
     /// Show at most N rows [default: 1000; all with --csv and --json]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) rows: Option<usize>,
     /// Abort a query that takes longer: 60s, 10m
     #[arg(long, default_value = "60s", value_parser = duration)]

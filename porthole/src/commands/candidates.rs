@@ -21,6 +21,7 @@ use crate::commands::examples::add::NewExamplePage;
 use crate::commands::search::fill;
 use crate::documents::{DocumentReader, NamedDocument, TermDocument, find_document};
 use crate::output::{self, count, misuse, quoted};
+use crate::settings::RawSettings;
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 
@@ -110,7 +111,23 @@ impl CandidateQuery<'_> {
         Ok(ranked(leads, is_interrupted, self.words, &mut ranking, documents))
     }
 
+    /// Checks the words, and for a workspace that is to be created, that there is something to find pages in.
+    pub(crate) fn check_before_creation(&self, is_new: bool) -> anyhow::Result<()> {
+        self.check(&mut DocumentReader::new())?;
+        let endpoint = RawSettings::default().search_endpoint(self.sources.search_url.as_deref())?;
+        for folder in &self.sources.search_in {
+            Workspace::open(folder)?;
+        }
+        if is_new && self.given.is_empty() && endpoint.is_none() && self.sources.search_in.is_empty() {
+            return Err(misuse(NO_SOURCE));
+        }
+        Ok(())
+    }
+
     fn check(&self, documents: &mut DocumentReader) -> anyhow::Result<()> {
+        if self.words.trim().is_empty() {
+            return Err(misuse("there are no words to look for; write some, such as 'barn owl nesting'"));
+        }
         // Stop words are no terms.
         if documents.words_of(self.words, "en").is_empty() {
             return Err(misuse(format!("nothing to look for in {}; use other words", quoted(self.words))));

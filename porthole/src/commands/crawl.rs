@@ -32,7 +32,7 @@ use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::serve::CrawlDashboard;
 use crate::commands::{distill, scope_preview, toward};
-use crate::output::{self, Progress, misuse};
+use crate::output::{self, Progress, misuse, plain};
 use crate::settings::{BroadenWord, RawBacklinks};
 use crate::sources;
 use crate::training;
@@ -149,6 +149,8 @@ async fn crawl_once(
     // Errors from here on may be caused by a full disk; `ending` tells them apart.
     let (mut crawl, stop) = match begin(crawl, &name, starts) {
         Err(not_started) => (not_started.crawl, Err(not_started.error)),
+        // The workspace may have reached its size before the first fetch.
+        Ok(crawl) if watch.clone().waiting().is_break() => (crawl, Ok(Stop::Asked)),
         Ok(crawl) => {
             let limits = Limits {
                 pages: arguments.pages.map_or(u64::MAX, |pages| pages.saturating_sub(fetched)),
@@ -372,7 +374,13 @@ fn begin(
     if let Some(progress) = progress {
         progress.finish();
     }
-    match judged.and_then(|pages| crawl.start(starts).map(|_| pages)) {
+    let started = judged.and_then(|pages| crawl.start(starts).map(|_| pages));
+    // Replaced at the end; a crawl that is killed cannot do that.
+    let started = started.and_then(|pages| {
+        crawl.store().set_setting(LAST_STOP, ABORTED)?;
+        Ok(pages)
+    });
+    match started {
         Err(error) => Err(Box::new(NotStarted { crawl, error })),
         Ok(pages) => {
             if pages > 0 {
@@ -417,6 +425,9 @@ fn say_unreadable(lost: LostPages) {
 
 /// Setting: why the last run ended.
 pub(crate) const LAST_STOP: &str = "crawl.last_stop";
+
+/// Value of [`LAST_STOP`] while a crawl runs, and after one that was killed or has failed.
+pub(crate) const ABORTED: &str = "aborted";
 
 /// Setting: the policy before the crawl was maintained; empty if it was set since.
 const FORMER_POLICY: &str = "upkeep.former_policy";
@@ -613,8 +624,13 @@ fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow:
             starts.extend(sources::start_urls(Path::new(text))?);
             continue;
         }
-        let url = CanonicalUrl::parse(text).map_err(|error| misuse(format!("--start {text}: {error}")))?;
-        starts.push(url);
+        if !text.contains("://") {
+            return Err(misuse(format!(
+                "--start {}: no such file; a URL begins with https:// or http://",
+                plain(text)
+            )));
+        }
+        starts.push(sources::parse_url(text)?);
     }
     for topic in tree.good().flat_map(|good| tree.below(good)) {
         let examples = reader.examples(Some(topic))?;

@@ -16,13 +16,13 @@ use crate::cli;
 use crate::commands::classify::{PageJudge, PageJudgment};
 use crate::commands::units::{moment_and_age, size};
 use crate::documents::DocumentReader;
-use crate::output::{self, Paint, count, grouped, misuse, plain};
+use crate::output::{self, Paint, count, grouped, plain};
+use crate::sources::parse_url;
 use crate::workspace::{self, Workspace, path_of};
 
 pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
-    let url = CanonicalUrl::parse(&arguments.url)
-        .map_err(|error| misuse(format!("{} is not a URL: {error}", plain(&arguments.url))))?;
+    let url = parse_url(&arguments.url)?;
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
     let Some(about) = reader.about(&url)? else {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::cli::{self, Usefulness};
 use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, misuse, plain};
+use crate::sources::parse_url;
 use crate::training::answers::SOURCE;
 use crate::workspace::{self, Workspace};
 
@@ -25,8 +26,7 @@ const PLAUSIBLE: f64 = 0.1;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
-    let url = CanonicalUrl::parse(&arguments.url)
-        .map_err(|error| misuse(format!("{} is not a URL: {error}", plain(&arguments.url))))?;
+    let url = parse_url(&arguments.url)?;
     let mut writer = workspace.writer()?;
     let kind = match arguments {
         cli::Mark { site: true, .. } => FeedbackKind::Site,
@@ -103,6 +103,8 @@ fn unknown(url: &CanonicalUrl) -> anyhow::Error {
 pub(crate) enum MarkEffect {
     /// The page is now an example of this topic.
     Example(String),
+    /// The page was an example of this topic before.
+    Known(String),
     /// No effect, with the reason.
     None(&'static str),
 }
@@ -115,6 +117,8 @@ struct Marked<'a> {
     useful: bool,
     /// The topic of which the page is an example now.
     topic: Option<&'a str>,
+    /// Whether it was one before.
+    was_known: bool,
     /// Why the page is no example.
     why_not: Option<&'a str>,
 }
@@ -122,10 +126,11 @@ struct Marked<'a> {
 impl<'a> Marked<'a> {
     fn of(name: &'a str, kind: FeedbackKind, useful: bool, lesson: &'a MarkEffect) -> Self {
         let (topic, why_not) = match lesson {
-            MarkEffect::Example(topic) => (Some(topic.as_str()), None),
+            MarkEffect::Example(topic) | MarkEffect::Known(topic) => (Some(topic.as_str()), None),
             MarkEffect::None(why) => (None, Some(*why)),
         };
-        Marked { name, kind: kind.name(), useful, topic, why_not }
+        let was_known = matches!(lesson, MarkEffect::Known(_));
+        Marked { name, kind: kind.name(), useful, topic, was_known, why_not }
     }
 
     fn print(&self) {
@@ -133,6 +138,9 @@ impl<'a> Marked<'a> {
         let kind = if self.kind == "page" { String::new() } else { format!(" as a {}", self.kind) };
         output::print(&format!("marked {useful}{kind}: {}", plain(self.name)));
         match (self.topic, self.why_not) {
+            (Some(topic), _) if self.was_known => {
+                output::print(&format!("it was an example of {topic} already"));
+            }
             (Some(topic), _) => output::print(&format!(
                 "added as an example of {topic} (another one: `--topic PATH`); next: `porthole train`"
             )),
@@ -210,6 +218,8 @@ impl FeedbackExample {
         let Some(topic) = self.topic(path)? else {
             return Err(misuse("there is no critic yet to choose the topic; name it with --topic PATH"));
         };
+        let is_known = |example: &StoredExample| example.topic == topic && example.state == ExampleState::Ok;
+        let is_known = contrary.is_empty() && self.examples.iter().any(is_known);
         let changes: Vec<ExampleChange> = contrary
             .iter()
             .map(|example| match self.document {
@@ -226,7 +236,8 @@ impl FeedbackExample {
             added: &added,
             terms: &self.words,
         })?;
-        Ok(MarkEffect::Example(self.tree.path(topic)))
+        let path = self.tree.path(topic);
+        Ok(if is_known { MarkEffect::Known(path) } else { MarkEffect::Example(path) })
     }
 
     fn example(&self, topic: TopicId, document: TermDocument) -> NewExample {

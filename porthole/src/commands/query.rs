@@ -106,7 +106,7 @@ impl<'a> QueryRequest<'a> {
         let query = list::named(question)?;
         let pair = |text: &'a String| {
             text.split_once('=').ok_or_else(|| {
-                misuse(format!("{text}: a parameter is NAME=VALUE, such as topic=/Recreation/Cycling"))
+                misuse(format!("{text}: a parameter is NAME=VALUE, such as topic=/Science/Biology/Birds"))
             })
         };
         let mut parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<Vec<_>>>()?;
@@ -149,14 +149,14 @@ impl<'a> QueryRequest<'a> {
 
     /// Tells the user that rows are not shown, or may not be.
     fn report_truncation(&self, answer: &QueryAnswer) {
-        let count = output::grouped(&answer.rows.len().to_string());
+        let rows = output::count(answer.rows.len(), "row");
         if answer.is_cut {
+            let are = if answer.rows.len() == 1 { "is" } else { "are" };
             output::say(&format!(
-                "only the first {} are shown; use --rows N for more, or --csv for all",
-                output::count(answer.rows.len(), "row")
+                "only the first {rows} {are} shown; use --rows N for more, or --csv for all"
             ));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
-            output::say(&format!("limited to {count} rows; rows=N asks for more"));
+            output::say(&format!("limited to {rows}; rows=N asks for more"));
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Serve) -> anyhow::Result<(
         search_url: arguments.search_url.clone(),
         program: this_program()?,
     };
-    let server = DashboardServer::bind(&options).await.map_err(|error| misuse(error.to_string()))?;
+    let server = DashboardServer::bind(&options).await.map_err(|error| not_served(&error, "--listen "))?;
     if let Some(file) = &arguments.token_file {
         write_token(file, server.token())?;
     }
@@ -78,7 +78,7 @@ impl CrawlDashboard {
         let url = bound.recv().context("the dashboard has ended")?;
         output::say(&format!(
             "dashboard: {}",
-            Paint::Strong.on(&url.map_err(|error| misuse(error.to_string()))?)
+            Paint::Strong.on(&url.map_err(|error| not_served(&error, "--serve="))?)
         ));
         Ok(CrawlDashboard { thread, stop })
     }
@@ -93,6 +93,16 @@ impl CrawlDashboard {
         let _ = tokio::task::spawn_blocking(|| self.thread.join()).await;
         Ok(())
     }
+}
+
+/// Why there is no dashboard, and the option that may help.
+fn not_served(error: &porthole_serve::Error, option: &str) -> anyhow::Error {
+    misuse(match error {
+        porthole_serve::Error::Listen { .. } => {
+            format!("{error}; choose another address with {option}ADDR:PORT")
+        }
+        error => error.to_string(),
+    })
 }
 
 /// The program itself, whose commands the dashboard runs.

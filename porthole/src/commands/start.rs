@@ -33,6 +33,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
     if arguments.list_folders {
         return folders::list(&request).map(|()| ExitCode::SUCCESS);
     }
+    words::check(arguments, &request)?;
     let wanted = folders::wanted(&request.folders, arguments).await?;
     folders::limited(&mut request, &wanted);
     let contact = contact::needed(&request.folder, arguments).await?;

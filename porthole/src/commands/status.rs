@@ -8,12 +8,11 @@ use porthole_types::{AlarmRecord, CanonicalUrl, LiveCrawl, Timestamp};
 use serde::Serialize;
 
 use crate::cli;
+use crate::commands::crawl::{ABORTED, LAST_STOP};
 use crate::commands::units::{clock_time, moment_and_age, size};
 use crate::output::{self, Paint, bar_of, count, grouped, plain};
 use crate::workspace::{self, CRITIC, Workspace};
 
-/// Setting: why the last crawl ended.
-const LAST_STOP: &str = "crawl.last_stop";
 /// Number of minutes of the harvest table.
 const MINUTES: usize = 10;
 /// Number of events from which the last alarms are listed.
@@ -42,7 +41,7 @@ struct WorkspaceStatus {
     workers: Vec<WorkerStatus>,
     /// The last alarms, newest first.
     alarms: Vec<AlarmRecord>,
-    /// Why the last crawl ended.
+    /// Why the last crawl ended; `None` while one runs.
     last_stop: Option<String>,
     good: Vec<String>,
     /// When the critic was trained.
@@ -129,7 +128,7 @@ impl WorkspaceStatus {
             live: if crawling { live(&reader)? } else { None },
             workers: workers(&reader)?,
             alarms,
-            last_stop: reader.setting(LAST_STOP)?,
+            last_stop: reader.setting(LAST_STOP)?.filter(|_| !crawling),
             good: tree.good().map(|id| tree.path(id)).collect(),
             trained,
             pages: counts.fetched,
@@ -169,6 +168,10 @@ impl WorkspaceStatus {
     fn print_heading(&self) {
         let doing = match (&self.last_stop, self.last_page) {
             _ if self.crawling => Paint::Good.on("a crawl is running"),
+            (Some(stop), _) if stop == ABORTED => {
+                "no crawl is running; the last one was killed or has failed: `porthole crawl` resumes it"
+                    .to_owned()
+            }
             (Some(stop), _) => format!("no crawl is running; the last one ended: {}", plain(stop)),
             (None, Some(_)) => "no crawl is running".to_owned(),
             (None, None) => "nothing has been crawled yet".to_owned(),
@@ -307,9 +310,9 @@ fn print_live(live: &LiveCrawl) {
     let idle = match workers_idle {
         0 => String::new(),
         idle => format!(
-            "; {} idle by choice, waiting for {} that rest",
+            "; {} idle by choice, waiting for {}",
             count(*idle, "worker"),
-            count(live.sites_awaited, "good site")
+            count(live.sites_awaited, "resting good site")
         ),
     };
     output::print(&format!(

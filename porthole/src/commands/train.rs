@@ -92,8 +92,10 @@ fn accept(
     background: usize,
 ) -> anyhow::Result<()> {
     accept_candidate(workspace, store, settings, background)?;
-    output::print("the previewed critic is taken over; the next crawl judges stored pages again");
-    workspace.tell_crawl(&Command::Refocus)?;
+    output::print("the previewed critic is taken over");
+    if !workspace.tell_crawl(&Command::Refocus)? {
+        output::print("the next crawl judges stored pages again");
+    }
     Ok(())
 }
 

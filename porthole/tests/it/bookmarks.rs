@@ -93,8 +93,13 @@ fn folders_are_topics_and_the_wanted_ones_are_good() {
 fn all_folders_are_wanted_with_yes_and_stay_apart_if_asked_to() {
     let (folder, server) = bench();
     let start = ["start", "bookmarks.html", "ws", "--no-crawl", "--yes", "--no-merge"];
-    check(folder.path(), &start, 0, "is marked good");
+    let said = check(folder.path(), &start, 0, "is marked good");
     let (good, topics) = placed(folder.path());
+    for path in &good {
+        let (parent, name) = path.rsplit_once('/').unwrap();
+        let is_said = said.contains(&format!("topics move /{name} {parent}"));
+        assert_eq!(is_said, !parent.is_empty(), "{path}: {said}");
+    }
     let ends = |name: &str| good.iter().any(|path| path.ends_with(name));
     assert!(good.len() == 3 && ["/Bird", "/Programs", "/Knits"].into_iter().all(ends), "{good:?}");
     assert!(topics[&server.url("/birds/1")].ends_with("/Bird"), "{topics:?}");

@@ -153,6 +153,34 @@ fn a_reader_that_closes_the_pipe_of_the_labels_is_no_error() {
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
 
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return eprintln!("skipped: there is no /dev/full here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().join("ws");
+    let workspace = workspace.to_str().unwrap();
+    assert!(porthole(&["init", workspace]).status.success());
+    for arguments in [
+        &["status", "--json"][..],
+        &["query", "harvest", "--json"],
+        &["topics", "tree"],
+        &["status"],
+        &["crawl", "--help"],
+    ] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+        let output = program
+            .args([&["-C", workspace], arguments].concat())
+            .stdout(full.try_clone().unwrap())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("error: cannot write to standard output"), "{arguments:?}: {said}");
+    }
+}
+
 fn ask(addr: &str, target: &str) -> String {
     let mut stream = TcpStream::connect(addr).unwrap();
     write!(stream, "GET {target} HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n").unwrap();

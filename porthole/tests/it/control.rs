@@ -166,6 +166,10 @@ fn a_url_is_explained() {
     let nowhere = place.json(&["explain", "http://nowhere.test/"]);
     assert_eq!((nowhere["state"].as_str(), nowhere["site"].is_null()), (Some("unknown"), true));
     assert!(place.refused(&["explain", "no url"]).contains("no url is not a URL"));
+    assert!(place.refused(&["explain", "birds.test/1"]).contains("write https://birds.test/1\n"));
+    assert!(place.refused(&["mark", "birds.test/1", "useful"]).contains("write https://birds.test/1\n"));
+    let twice = place.refused(&["explain", "http://"]);
+    assert_eq!(twice.matches("not a URL").count(), 1, "{twice}");
 }
 
 #[test]
@@ -238,7 +242,10 @@ fn the_best_comes_first_and_what_is_useless_not_at_all() {
     let pages = place.json(&["top", "pages", "--rows", "40"]);
     assert!(pages.as_array().unwrap().iter().all(|page| page["url"] != first), "{pages}");
     assert_ne!(place.json(&["top", "sites"])[0]["host"], sites[0]["host"]);
-    place.ok(&["mark", first, "useful"]);
+    let (printed, _) = place.ok(&["mark", first, "useful"]);
+    assert!(printed.contains("added as an example of"), "{printed}");
+    let (printed, _) = place.ok(&["mark", first, "useful"]);
+    assert!(printed.contains("it was an example of /Nature/Birds already"), "{printed}");
     assert!(place.json(&["top", "pages", "--rows", "40"]).to_string().contains(first));
 }
 
@@ -382,6 +389,9 @@ fn a_running_crawl_is_told_and_answers() {
     assert!(printed.contains("no topic is marked good"), "{printed}");
     assert!(said.contains("goes on for the topics that were good"), "{said}");
     answers(&["topics", "mark", "/Nature/Birds"], "new pages are judged");
+    for (name, value) in [("--site-pages", "0"), ("--language", "xx")] {
+        assert!(place.refused(&["set", "scope", name, value]).contains(name));
+    }
     let refused = place.refused(&["set", "strategy", "fly"]);
     assert!(refused.contains("continues unchanged") && refused.contains("fly"), "{refused}");
     // The hanging request times out after 30 s. No command waits for it.

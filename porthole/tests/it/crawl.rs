@@ -533,8 +533,12 @@ fn hubs_are_found_during_a_crawl_unless_that_is_switched_off() {
 #[test]
 fn a_crawl_that_makes_no_sense_does_not_begin() {
     let workspace = Workspace::new();
+    fs::write(workspace.folder.path().join("empty.txt"), "# nothing\n").unwrap();
     for (arguments, words) in [
-        (&["--start", "no url"][..], "--start no url"),
+        (&["--start", "no url"][..], "--start no url: no such file; a URL begins with https://"),
+        (&["--start", "empty.txt"], "empty.txt: no URL in this file"),
+        (&["--language", "xx"], "--language"),
+        (&["--site-pages", "0"], "--site-pages"),
         (&["--strategy", "psychic"], "psychic"),
         (&["--pages", "0"], "--pages"),
         (&["--time", "soon"], "--time"),

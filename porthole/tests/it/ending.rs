@@ -65,6 +65,29 @@ fn a_judge_that_fails_pauses_the_crawl_until_it_is_resumed() {
     assert_eq!(number(&workspace, "select count(*) from crawl where state = 1"), 20);
 }
 
+#[test]
+fn status_says_that_the_last_crawl_was_killed() {
+    let workspace = Workspace::new();
+    let status = |words: &str| {
+        let output = porthole(workspace.folder.path(), &["-C", "ws", "status"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains(words), "no {words:?} in {said}");
+    };
+    let works = workspace.folder.path().join("works");
+    let judge = format!("test -e {} || exit 1; {NO_TOPICS}", works.display());
+    fs::write(&works, "").unwrap();
+    workspace.check(&["--judge", &judge, "--pages", "5"], 0, "run the same command to resume");
+    status("the last one ended: limit");
+    // The judge fails, so that the crawl is paused when it is killed.
+    fs::remove_file(&works).unwrap();
+    let mut crawl = workspace.crawl(&["--judge", &judge, "--workers", "4"]).spawn().unwrap();
+    wait_for_event(&workspace, "judge", &mut crawl);
+    status("a crawl is running");
+    crawl.kill().unwrap();
+    crawl.wait().unwrap();
+    status("the last one was killed or has failed: `porthole crawl` resumes it");
+}
+
 /// A host that takes every connection and never answers, as long as the program runs.
 fn stalling_host() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -90,4 +113,27 @@ fn the_end_of_the_time_gives_back_what_is_under_way() {
     assert_eq!(output.status.code(), Some(15), "{}", String::from_utf8_lossy(&output.stderr));
     let given_back = format!("select count(*) from crawl where url = '{url}' and state = 0 and numtries = 0");
     assert_eq!(number(&workspace, &given_back), 1);
+    let why =
+        "select count(*) from event where kind = 'stopped' and detail like 'the time limit is reached; %'";
+    assert_eq!(number(&workspace, why), 1);
+}
+
+#[test]
+fn the_parts_of_the_summary_add_up_to_the_fetches() {
+    let workspace = Workspace::new();
+    let output = workspace.crawl(&["--json", "--strategy", "breadth"]).output().unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sum: u64 = ["pages", "unjudged", "redirects", "failures"]
+        .iter()
+        .map(|part| summary[part].as_u64().unwrap())
+        .sum();
+    assert_eq!(summary["fetches"].as_u64(), Some(sum), "{summary}");
+    assert!(summary["failures"].as_u64() > Some(0), "{summary}");
+}
+
+#[test]
+fn a_workspace_that_has_its_size_fetches_nothing() {
+    let workspace = Workspace::new();
+    workspace.check(&["--disk", "1kB"], 14, "reached --disk; raise it");
+    assert_eq!(number(&workspace, "select count(*) from crawl where seq is not null"), 0);
 }

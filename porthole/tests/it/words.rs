@@ -58,6 +58,27 @@ fn examples(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
+fn wrong_words_and_sources_leave_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |words: &str, more: &[&str], why: &str| {
+        let start = ["start", "--words", words, "--contact", "me@example.org", "--yes", "ws"];
+        check(folder.path(), &[&start[..], more].concat(), 4, why);
+        assert!(!folder.path().join("ws").exists(), "{words:?} {more:?}");
+    };
+    refused("", &["--search-url", "http://127.0.0.1:9/{words}"], "there are no words to look for");
+    refused("the of", &["--search-url", "http://127.0.0.1:9/{words}"], "nothing to look for");
+    refused(WORDS, &[], "there is nothing to find pages in");
+    refused(WORDS, &["--search-url", "http://127.0.0.1:9/"], "has no {words}");
+    check(
+        folder.path(),
+        &["start", "--words", WORDS, "ws", "--search-in", "none", "--contact", "me@example.org"],
+        4,
+        "none",
+    );
+    assert!(!folder.path().join("ws").exists());
+}
+
+#[test]
 fn words_become_a_topic_with_the_pages_that_fit() {
     let web = owls();
     let paths = ["/soup", "/farm", "/1", "/2", "/gone", "/3", "/4"];

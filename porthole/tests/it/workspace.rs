@@ -306,7 +306,8 @@ fn a_broken_file_imports_nothing() {
         ("bookmarks.html", &BOOKMARKS[..BOOKMARKS.len() - 3], "was cut"),
         ("content.rdf.u8", &CONTENT[..CONTENT.len() - 40], "line "),
         ("structure.rdf.u8", &STRUCTURE[..STRUCTURE.len() - 9], "line "),
-        ("page.html", "<p>something else", "say it with --format"),
+        ("page.html", "<p>something else", "porthole examples import --format"),
+        ("empty.txt", "\n", "empty.txt is empty"),
         ("web.warc", "WARC/1.1\r\n", "--web web.warc"),
     ] {
         bench.write(file, content);

@@ -19,6 +19,7 @@ export function command(workspace: string, what: string, parameters: Record<stri
 const ENDS: Record<string, string> = {
   limit: 'it reached its page limit', time: 'its time was up', size: 'it reached its size limit', disk: 'the workspace reached its size limit', 'disk full': 'the disk was full',
   interrupted: 'it was stopped', stagnated: 'no good page had come for long', exhausted: 'no URL was left', waiting: 'all URLs that were left waited for another try',
+  aborted: 'it was killed or has failed',
 };
 
 /** One sentence: is it working, and if not, why? */

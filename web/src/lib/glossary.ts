@@ -7,7 +7,7 @@ export const glossary = {
   per_hour: 'Pages with a relevance of 50% or more that are found in an hour, at the speed of the last ten minutes.',
   rate: 'Fetched pages a second, over the last minute. A polite crawl makes one request at a time to a site and then waits, so the number of good sites limits the rate.',
   frontier: 'Known URLs that wait to be fetched, the most promising first.',
-  failures: 'URLs that failed for good, such as dead links and servers that do not answer.',
+  dead: 'URLs that failed for good, such as dead links and servers that do not answer.',
   sites: 'Hosts that the crawl knows of.',
   moving_average: 'Mean relevance of the last pages up to that point (copies count as 0): shows where the crawl gets better or worse.',
   ready: 'Sites with queued URLs that may be asked now.',

@@ -21,8 +21,13 @@ pub(super) const DISK_IS_FULL: &str = "the disk is full; free some space and run
 pub(super) struct Summary {
     strategy: String,
     pub(super) stop: &'static str,
+    /// The sum of the next four.
     fetches: u64,
+    /// Pages that were judged.
     pages: u64,
+    /// Pages that were not, such as those that have not changed since the last visit.
+    unjudged: u64,
+    redirects: u64,
     failures: u64,
     failures_by_kind: Vec<(&'static str, u64)>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -48,6 +53,8 @@ impl Summary {
             stop,
             fetches: watch.fetches,
             pages: watch.pages,
+            unjudged: watch.fetched - watch.pages,
+            redirects: watch.redirects,
             failures: failures_by_kind.iter().map(|(_, count)| count).sum(),
             failures_by_kind,
             visits: watch.visits().clone(),
@@ -69,11 +76,14 @@ impl Summary {
         let mut rows = vec![
             (format!("fetches, {}", self.strategy), self.fetches.to_string()),
             ("  pages".to_owned(), self.pages.to_string()),
-            ("  failed".to_owned(), self.failures.to_string()),
+            ("    duplicates".to_owned(), self.copies.to_string()),
+            ("  pages not judged".to_owned(), self.unjudged.to_string()),
+            ("  redirects".to_owned(), self.redirects.to_string()),
+            ("  failed or refused".to_owned(), self.failures.to_string()),
         ];
-        if self.copies > 0 {
-            rows.insert(2, ("    duplicates".to_owned(), self.copies.to_string()));
-        }
+        rows.retain(|(label, value)| {
+            value != "0" || !label.ends_with("duplicates") && !label.ends_with("judged")
+        });
         let kinds =
             self.failures_by_kind.iter().map(|(kind, count)| (format!("    {kind}"), count.to_string()));
         rows.extend(kinds);

@@ -42,7 +42,7 @@ pub(super) struct EndConditions {
 struct Disk {
     size: Box<dyn Fn() -> u64 + Send>,
     limit: u64,
-    checked: Instant,
+    checked: Option<Instant>,
 }
 
 impl EndConditions {
@@ -68,7 +68,7 @@ impl EndConditions {
 
     /// Also ends the crawl when the workspace has reached a size.
     pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + Send + 'static) -> Self {
-        self.disk = bytes.map(|limit| Disk { size: Box::new(size), limit, checked: Instant::now() });
+        self.disk = bytes.map(|limit| Disk { size: Box::new(size), limit, checked: None });
         self
     }
 
@@ -99,10 +99,10 @@ impl EndConditions {
     fn is_disk_used_up(&mut self) -> bool {
         const CHECK_INTERVAL: Duration = Duration::from_secs(1);
         let Some(Disk { size, limit, checked }) = &mut self.disk else { return false };
-        if checked.elapsed() < CHECK_INTERVAL {
+        if checked.is_some_and(|checked| checked.elapsed() < CHECK_INTERVAL) {
             return false;
         }
-        *checked = Instant::now();
+        *checked = Some(Instant::now());
         size() >= *limit
     }
 }
@@ -150,6 +150,7 @@ pub(super) struct Watch {
     pub(super) fetches: u64,
     /// Fetched pages, which `--pages` limits: fetches without redirects, refusals and failures.
     pub(super) fetched: u64,
+    pub(super) redirects: u64,
     /// Pages that were judged.
     pub(super) pages: u64,
     /// Pages that are duplicates of others.
@@ -207,6 +208,10 @@ impl Observer for SharedWatch {
     fn waiting(&mut self) -> ControlFlow<()> {
         self.lock().waiting()
     }
+
+    fn stop_reason(&self) -> Option<&'static str> {
+        self.lock().stop_reason()
+    }
 }
 
 /// Number of pages of the current harvest rate.
@@ -233,6 +238,7 @@ impl Watch {
             ended: None,
             fetches: 0,
             fetched: 0,
+            redirects: 0,
             pages: 0,
             copies: 0,
             on_topic: 0,
@@ -301,6 +307,7 @@ impl Watch {
     fn count(&mut self, seen: &Seen<'_>) {
         self.fetches += 1;
         self.fetched += u64::from(matches!(seen.result.outcome, Outcome::Fetched | Outcome::NotModified));
+        self.redirects += u64::from(matches!(seen.result.outcome, Outcome::Redirected));
         self.bytes += seen.result.bytes;
         if let Some(failure) = outcome(&seen.result.outcome).1 {
             *self.failures.entry(failure.kind.name()).or_default() += 1;
@@ -339,9 +346,10 @@ impl Watch {
         };
         self.progress.update(self.fetched, || {
             format!(
-                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {failed} failed{waits}",
+                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {} failed{waits}",
                 output::grouped(&counts.queued.to_string()),
                 output::grouped(&counts.sites.to_string()),
+                output::grouped(&failed.to_string()),
             )
         });
         if self.shown.elapsed() < UPDATE_INTERVAL {
@@ -453,6 +461,15 @@ impl Observer for Watch {
         let is_broadened = end == Some(EndReason::Stagnated) && self.broaden();
         self.ended = end.filter(|_| !is_broadened);
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn stop_reason(&self) -> Option<&'static str> {
+        match self.ended? {
+            EndReason::Interrupted => Some("interrupted"),
+            EndReason::Time => Some("the time limit is reached"),
+            EndReason::Disk => Some("the size limit of the workspace is reached"),
+            EndReason::Stagnated => Some("no good page for a long time"),
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use crate::cli;
 use crate::commands::import;
 use crate::documents::{DocumentReader, TermDocument};
 use crate::importing;
-use crate::output::{self, Paint, count, misuse};
+use crate::output::{self, Paint, count};
+use crate::sources::parse_url;
 use crate::visiting::{FetchedDocuments, Visitor};
 use crate::workspace::{self, Workspace};
 
@@ -90,12 +91,6 @@ fn url_or_file(name: &Path) -> anyhow::Result<Result<CanonicalUrl, PathBuf>> {
         Some(text) => Ok(Ok(parse_url(text)?)),
         None => Ok(Err(name.to_owned())),
     }
-}
-
-/// Parses a URL given by the user.
-pub(crate) fn parse_url(text: &str) -> anyhow::Result<CanonicalUrl> {
-    CanonicalUrl::parse(text)
-        .map_err(|error| misuse(format!("{} is not a valid URL: {error}", output::plain(text))))
 }
 
 /// Checks that a path can be a topic, before anything is fetched.

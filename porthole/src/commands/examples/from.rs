@@ -11,6 +11,7 @@ use super::add::{self, AddedExamples, NewExamplePage};
 use crate::cli;
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, misuse, plain};
+use crate::sources::parse_url;
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 
@@ -35,7 +36,7 @@ pub(crate) struct Outlink {
 
 pub(super) async fn run(workspace: &Workspace, arguments: &cli::FromPage) -> anyhow::Result<()> {
     add::check_topic(workspace, &arguments.topic)?;
-    let url = add::parse_url(&arguments.url)?;
+    let url = parse_url(&arguments.url)?;
     let visitor = Visitor::of(workspace, &arguments.web)?;
     let visit = visitor.visit(&url).await.with_context(|| format!("cannot read {url}"))?;
     let mut documents = DocumentReader::new();

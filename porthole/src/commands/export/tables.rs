@@ -89,6 +89,7 @@ pub(super) fn run(
         return output::print_json(&TablesSummary { rows });
     }
     let all: u64 = rows.values().sum();
-    output::say(&format!("exported {all} rows of {} tables to {}", rows.len(), folder.display()));
+    let all = output::count(usize::try_from(all).unwrap_or(usize::MAX), "row");
+    output::say(&format!("exported {all} of {} tables to {}", rows.len(), folder.display()));
     Ok(())
 }

@@ -221,11 +221,17 @@ impl FirstCrawl<'_> {
         }
         let best = critic.propose(&built_in, &counts, 1).into_iter().next();
         let parent = best.filter(|best| best.probability >= RELATED).map(|best| best.topic);
+        let path = tree.path(own);
         if let Some(parent) = parent
             && tree.parent(own) == TopicId::ROOT
             && tree.move_to(own, parent).is_ok()
         {
             store.set_topics(&tree.rows())?;
+            let parent = tree.path(parent);
+            self.step(
+                &format!("{path} is moved below {parent}, which its pages fit"),
+                &self.command(&format!("topics move {} {}", quoted(&path), quoted(&parent))),
+            );
         }
         Ok(Some((own, String::new())))
     }

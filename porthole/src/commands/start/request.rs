@@ -6,9 +6,8 @@ use porthole_topic::import::ImportEntry;
 use porthole_types::CanonicalUrl;
 
 use crate::cli;
-use crate::commands::examples::add::parse_url;
 use crate::output::{self, count, misuse, plain};
-use crate::sources::{self, ExampleSource, PagePlace};
+use crate::sources::{self, ExampleSource, PagePlace, parse_url};
 use crate::workspace::Workspace;
 
 /// Maximum number of pages from bookmarks: enough to train on, and fetched within minutes.
@@ -225,7 +224,7 @@ mod tests {
         check(&["owls"], "no pages given");
         check(&["owls.org"], "begins with https://");
         check(&["no-bookmarks.html", "owls"], "no-bookmarks.html is neither");
-        check(&["http://"], "not a valid URL");
+        check(&["http://"], "not a URL");
         check(&["http://a.test/", "owls", "-C", "there"], "two folders");
     }
 

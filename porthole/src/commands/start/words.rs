@@ -12,12 +12,13 @@ use porthole_types::TopicId;
 use super::request::StartRequest;
 use super::{Fetching, FirstCrawl, below};
 use crate::asking;
+use crate::cli;
 use crate::commands::candidates::{CandidateChoice, CandidateList, CandidateQuery};
 use crate::commands::examples::add;
 use crate::commands::propose::{self, TopicProposal};
 use crate::documents::DocumentReader;
 use crate::output::{self, count, misuse, quoted};
-use crate::workspace;
+use crate::workspace::{self, Workspace};
 
 /// File in the workspace with the candidates that a crawl also starts from.
 const STARTS: &str = "candidates.txt";
@@ -27,6 +28,21 @@ const MAX_NAME: usize = 60;
 
 /// Topics that are shown for the words alone.
 const TOPICS: usize = 3;
+
+/// Checks the words and where pages are looked for, before anything is created.
+pub(super) fn check(arguments: &cli::Start, request: &StartRequest) -> anyhow::Result<()> {
+    let Some(words) = &arguments.words else { return Ok(()) };
+    query(words, arguments, request).check_before_creation(!Workspace::is_at(&request.folder))
+}
+
+fn query<'a>(words: &'a str, arguments: &'a cli::Start, request: &StartRequest) -> CandidateQuery<'a> {
+    CandidateQuery {
+        words,
+        sources: &arguments.candidates,
+        given: request.pages.iter().map(|page| (page.url.clone(), page.title.clone())).collect(),
+        web: &arguments.crawl.web,
+    }
+}
 
 impl FirstCrawl<'_> {
     /// Finds pages with the words, and stores those that the user confirms as examples without a topic. Does nothing if
@@ -42,12 +58,7 @@ impl FirstCrawl<'_> {
         }
         let mut documents = DocumentReader::new();
         self.show_topics(words, &mut documents)?;
-        let query = CandidateQuery {
-            words,
-            sources: &self.arguments.candidates,
-            given: request.pages.iter().map(|page| (page.url.clone(), page.title.clone())).collect(),
-            web: &self.arguments.crawl.web,
-        };
+        let query = query(words, self.arguments, request);
         let candidates = query.find(&self.workspace, &mut documents).await?;
         if candidates.is_interrupted {
             return Ok(Fetching::Interrupted);

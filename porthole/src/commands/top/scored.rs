@@ -1,6 +1,7 @@
 //! Hubs and authorities with their scores, and the links that contribute most.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use porthole_crawl::{DISTILLED_BY, Engine, SiteBy, Snapshot};
 use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
@@ -83,7 +84,7 @@ pub(super) fn explain(
     let snapshot = Snapshot::read_by(reader, by)?;
     let (distiller, scores) = (snapshot.distiller(rho)?, snapshot.scores(rho, Engine::Native)?);
     let other = if what == TopWhat::Hubs { TopWhat::Authorities } else { TopWhat::Hubs };
-    let names = names(other, reader)?;
+    let mut names = names(other, reader)?;
     let pages: HashMap<UrlId, u32> =
         (0..snapshot.graph().pages() as u32).map(|page| (snapshot.node(page).oid, page)).collect();
     for found in scored {
@@ -92,11 +93,17 @@ pub(super) fn explain(
             TopWhat::Hubs => distiller.why_hub(&scores, *page, REASONS),
             _ => distiller.why_authority(&scores, *page, REASONS),
         };
-        let named = reasons.iter().filter_map(|reason| {
-            let (url, title) = names.get(&snapshot.node(reason.page).oid)?.clone();
-            Some(ScoreReason { url, title, share: reason.share })
-        });
-        found.why = Some(named.collect());
+        let mut why = Vec::new();
+        for reason in reasons {
+            let id = snapshot.node(reason.page).oid;
+            // Scores may be stored for the best pages only.
+            if let Entry::Vacant(unscored) = names.entry(id) {
+                unscored.insert(name_of(id, reader)?);
+            }
+            let (url, title) = names[&id].clone();
+            why.push(ScoreReason { url, title, share: reason.share });
+        }
+        found.why = Some(why);
     }
     Ok(())
 }
@@ -110,6 +117,14 @@ fn names(what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<HashMap<UrlI
         (UrlId::of(url), (url.to_owned(), title.to_owned()))
     };
     Ok(answer.rows.iter().map(name).collect())
+}
+
+/// URL and title of a page.
+fn name_of(id: UrlId, reader: &dyn StoreReader) -> anyhow::Result<(String, String)> {
+    let sql = format!("select url, coalesce(title, '') from crawl where oid = {}", id.0.cast_signed());
+    let answer = reader.sql(&sql, &QueryLimits::default())?;
+    let name = |row: &Vec<SqlValue>| (row[0].text().to_owned(), row[1].text().to_owned());
+    Ok(answer.rows.first().map(name).unwrap_or_default())
 }
 
 pub(super) fn print(pages: &[ScoredPage]) {
