@@ -392,10 +392,10 @@ mod tests {
             assert_eq!(learner.learn(&shown[..shown.len() - 1]), []);
             assert_eq!(learner.learn(b"x"), []);
         }
-        let seen = String::from_utf8(scorer.strategy.save().unwrap()).unwrap();
+        let recorded = String::from_utf8(scorer.strategy.save().unwrap()).unwrap();
         let terms = page.terms().len();
         let once = format!("http://a.test/a 0.75 2 {terms}\nhttp://a.test/gone settled");
-        assert_eq!(seen, format!("{once}\n{once}"));
+        assert_eq!(recorded, format!("{once}\n{once}"));
         assert!(worth.of(0.6) > 0.5, "the link of another worker led to a page of 0.75");
         assert_eq!(seen, 4);
     }
