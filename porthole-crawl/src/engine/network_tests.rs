@@ -135,6 +135,29 @@ fn the_ready_site_with_the_best_url_comes_first() {
 }
 
 #[test]
+fn links_below_a_strict_minimum_are_not_fetched_but_visits_are() {
+    let mut bench = Bench::new(8, 0);
+    bench.network.handle_message(ToNetwork::MinPriority { least: 0.5, is_strict: true }, bench.now);
+    let link = |host: &str| Work { depth: 1, ..work(&format!("http://{host}.test/"), 1.0) };
+    let good = Work { priority: 0.6, ..link("good") };
+    let visit = Work { copy: Some(Box::default()), ..link("visit") };
+    bench.offer(vec![link("poor"), good, visit]);
+    bench.wait(Duration::from_secs(60));
+    let mut urls = bench.urls();
+    urls.sort_unstable();
+    assert_eq!(urls, ["http://good.test/robots.txt", "http://visit.test/robots.txt"]);
+    bench.network.handle_message(ToNetwork::MinPriority { least: 0.5, is_strict: false }, bench.now);
+    bench.answer("http://good.test/robots.txt");
+    bench.answer("http://visit.test/robots.txt");
+    for url in ["http://good.test/", "http://visit.test/"] {
+        bench.wait(Duration::from_millis(1));
+        bench.answer(url);
+    }
+    bench.wait(Duration::from_secs(2));
+    assert_eq!(bench.urls(), ["http://poor.test/robots.txt"], "once the others are done");
+}
+
+#[test]
 fn links_below_the_minimum_are_fetched_one_after_the_other() {
     let mut bench = Bench::new(8, 0);
     bench.network.handle_message(ToNetwork::MinPriority { least: 0.5, is_strict: false }, bench.now);

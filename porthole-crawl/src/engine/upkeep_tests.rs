@@ -190,6 +190,27 @@ fn a_site_with_all_its_pages_is_visited_again() {
 }
 
 #[test]
+fn a_wider_scope_brings_refused_urls_back() {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(86_400_000));
+    let web = ChangingWeb::new(&clock);
+    let exclude = vec!["/news".to_owned(), "/gone".to_owned()];
+    let scope = |exclude: &[String]| {
+        Scope::new(&ScopeSettings { exclude: exclude.to_vec(), ..ScopeSettings::default() }).unwrap()
+    };
+    let mut asked = |exclude: &[String]| -> Vec<String> {
+        web.asked.lock().unwrap().clear();
+        run(&mut crawl(&web, &mut store, folder.path()).within(scope(exclude)), u64::MAX);
+        web.asked.lock().unwrap().iter().map(|(path, _)| path.clone()).collect()
+    };
+    assert_eq!(asked(&exclude), ["/", "/tagged", "/plain", "/same"]);
+    assert_eq!(asked(&exclude), [""; 0], "the same scope");
+    assert_eq!(asked(&exclude[1..]), ["/news", "/article1"], "what is still excluded is not asked for");
+    assert_eq!(asked(&[]), ["/gone"]);
+    assert_eq!(column(&store, "select state, count(*) from crawl group by state"), [["1", "7"]]);
+}
+
+#[test]
 fn pages_are_pages_when_a_run_ends_before_their_visits_succeed() {
     let (folder, mut store) = scratch();
     let clock = ManualClock::at(Timestamp(86_400_000));
