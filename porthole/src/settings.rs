@@ -186,8 +186,7 @@ pub(crate) enum CountingWord {
 }
 
 /// The porthole.toml of a new workspace.
-pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lines show the defaults, or examples of settings that are
-# unset by default (marked "example").
+pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lines show the defaults; those marked as examples are unset.
 
 [train]
 # critic = "naive-bayes"   # or "logistic"

@@ -255,8 +255,8 @@ impl TrainingPages {
     fn update(&self, before: Before, options: &TrainingOptions) -> TrainingResult {
         let Before { model, basis, changed } = before;
         let tunings = basis.tunings(&model);
-        let Basis { tuned_on, figures, refused, .. } = basis;
-        if changed.is_empty() && refused == self.answers.sum() {
+        let Basis { tuned_on, figures, answers, .. } = basis;
+        if changed.is_empty() && answers == self.answers.sum() {
             return TrainingResult {
                 model,
                 tuned: BTreeMap::new(),
@@ -367,9 +367,9 @@ struct Basis {
     figures: Vec<NodeFigures>,
     /// What was changed so that the critic recognises its examples.
     remedy: Remedy,
-    /// Identifies the pages that only the confirmations were trained on.
+    /// Identifies what the confirmations depend on besides the examples: [`Answers::sum`].
     #[serde(default)]
-    refused: u64,
+    answers: u64,
 }
 
 impl Basis {
@@ -385,7 +385,7 @@ impl Basis {
             topics: material.basis.clone(),
             tuned_on: made.tuned_on.clone(),
             figures: made.figures.clone(),
-            refused: material.answers.sum(),
+            answers: material.answers.sum(),
         }
     }
 
@@ -406,13 +406,12 @@ impl Basis {
     }
 }
 
-/// The settings as text, to compare them. For a two-class critic, and with answers that confirm the good topics, these are
-/// part of them.
+/// The settings as text, to compare them. For a two-class critic the good topics are part of them.
 fn fingerprint_of(settings: &TrainSettings, material: &TrainingPages) -> String {
-    let has_answers = material.examples.iter().any(|example| example.is_answer);
-    let depends_on_good = settings.options.shape == ClassifierShape::TwoClass || has_answers;
-    let good: Vec<u16> =
-        if depends_on_good { material.tree.good().map(|id| id.0).collect() } else { Vec::new() };
+    let good: Vec<u16> = match settings.options.shape {
+        ClassifierShape::TwoClass => material.tree.good().map(|id| id.0).collect(),
+        ClassifierShape::Tree | ClassifierShape::Flat => Vec::new(),
+    };
     format!("{settings:?} {good:?}")
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Answers {
     /// Pages that are about no good topic, if the confirmations say so. They are no examples of other topics then: a page
     /// is put into the topic that it resembles most, and would dilute it.
     pub(super) refused: Vec<TrainingPage>,
+    /// The good topics, if there are confirmations.
+    good: Vec<TopicId>,
 }
 
 impl Answers {
@@ -49,13 +51,17 @@ impl Answers {
             answers.refused =
                 examples.extract_if(.., |page| page.is_answer && !is_wanted(page.topic)).collect();
         }
+        if !answers.confirmations.is_empty() {
+            answers.good = tree.good().collect();
+        }
         answers
     }
 
-    /// Identifies the refused pages, independent of their order.
+    /// Identifies the refused pages and the good topics, independent of their order.
     pub(super) fn sum(&self) -> u64 {
-        let of = |page: &TrainingPage| fingerprint(&page.counts, 0);
-        self.refused.iter().map(of).fold(0, u64::wrapping_add)
+        let pages = self.refused.iter().map(|page| fingerprint(&page.counts, 0));
+        let topics = self.good.iter().map(|topic| fingerprint(&[], 1 + u64::from(topic.0)));
+        pages.chain(topics).fold(0, u64::wrapping_add)
     }
 }
 
