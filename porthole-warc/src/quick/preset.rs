@@ -53,10 +53,6 @@ const DISTANCE_LENGTHS: [u8; DISTANCES] =
 /// languages that they were made for take about five bits a byte.
 const BITS_PER_BYTE: u64 = 6;
 const BITS_PER_COPY: u64 = 24;
-/// The same for a block with at most `SHORT` literals, such as the record of a request: computing codes for it takes more
-/// time than writing it, and saves little beyond what their head takes.
-const SHORT: u64 = 1024;
-const BITS_PER_SHORT_BYTE: u64 = 7;
 
 /// Masks by the number of remaining bytes, 0 to 3: whether a pair is written, and whether a single byte is.
 static PAIR: [u32; 4] = [0, 0, !0, !0];
@@ -93,10 +89,9 @@ impl PresetCodes {
         sequences: &[Sequence],
         is_last: bool,
     ) -> (BitWriter<'a>, bool) {
+        let begin = out.position();
         out.write(Bits::new(2 << 1 | u32::from(is_last), 3));
         self.head.write(&mut out);
-        // Codes computed for the block would need a head as well, so it does not count.
-        let begin = out.position();
         let mut out = out.own();
         let (mut at, mut copied) = (BLOCK, 0);
         for sequence in sequences {
@@ -124,8 +119,7 @@ impl PresetCodes {
         }
         out.write(self.end);
         let bytes = (at - BLOCK - copied) as u64;
-        let per_byte = if bytes <= SHORT { BITS_PER_SHORT_BYTE } else { BITS_PER_BYTE };
-        let most = per_byte * bytes + BITS_PER_COPY * sequences.len() as u64;
+        let most = BITS_PER_BYTE * bytes + BITS_PER_COPY * sequences.len() as u64;
         let is_fit = out.position() - begin <= most;
         (out, is_fit)
     }
