@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Porthole's whole crawl beside the crate `spider` and beside Scrapy, on the same pages over HTTP on this machine.
 
-    scripts/bench-crawl.py [--pages 10000] [--rounds 5] [--only porthole,spider] [--json]
+    scripts/bench-crawl.py [--pages 10000] [--rounds 5] [--only porthole,spider] [--plain] [--json]
     scripts/bench-crawl.py --archives [--strategy porthole]
 
 The pages are those of the synthetic web, put on one host whose links all lead to pages of that host, and served by nginx from
-memory. Porthole judges, archives and stores every page; the others fetch it, look for links and throw it away. Rounds are
+memory: compressed (gzip, level 6) to clients that accept it, as web servers do, or uncompressed with `--plain`. Porthole judges, archives and stores every page; the others fetch it, look for links and throw it away. Rounds are
 interleaved. CPU seconds are user and system time of the crawler's process alone.
 
 `spider` and `scrapy` are these as they come, `spider_bare` and `scrapy_bare` with every part off that can be. Needs nginx, a
@@ -18,6 +18,7 @@ with one compressed by zstd; `index` is what `porthole search` takes to fill the
 import argparse
 import collections
 import concurrent.futures
+import gzip
 import json
 import os
 import pathlib
@@ -55,6 +56,7 @@ http {{
     keepalive_timeout 60;
     keepalive_requests 1000000;
     open_file_cache max=100000 inactive=10m;
+    gzip_static {compressed};
     types {{ text/html html; }}
     client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
     uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
@@ -91,6 +93,7 @@ def parse_options():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=64, help="fetches under way at once")
     parser.add_argument("--only", default=",".join(CRAWLERS), help="crawlers, with commas between them")
+    parser.add_argument("--plain", action="store_true", help="serve the pages uncompressed")
     parser.add_argument("--archives", action="store_true", help="compare ways to archive pages instead of crawlers")
     parser.add_argument("--strategy", default="soft", help="of porthole; the peers have none (default: %(default)s)")
     parser.add_argument("--crawl-option", action="append", default=[], help="for porthole crawl, as in =--no-archive")
@@ -124,14 +127,16 @@ class Bench:
             self.figures = elsewhere.submit(make_pages, options.porthole, options.pages, self.pages).result()
         topics = train(options.porthole, self.trained, folder / "examples", "loopback = true")
         self.figures["topics"] = topics
-        say("{pages} pages of {mean_bytes:.0f} bytes and {mean_links:.1f} links; {topics} topics".format(**self.figures))
+        say("{pages} pages of {mean_bytes:.0f} bytes ({mean_compressed_bytes:.0f} compressed) and {mean_links:.1f} links;"
+            " {topics} topics".format(**self.figures))
         self.port = free_port()
         self.start = f"http://127.0.0.1:{self.port}/index.html"
 
     def serving(self):
         (self.folder / "tmp").mkdir()
         settings = self.folder / "nginx.conf"
-        settings.write_text(NGINX.format(folder=self.folder, port=self.port, pages=self.pages))
+        compressed = "off" if self.options.plain else "on"
+        settings.write_text(NGINX.format(folder=self.folder, port=self.port, pages=self.pages, compressed=compressed))
         return Child(["nginx", "-e", self.folder / "error.log", "-c", settings], self.port)
 
     def run(self, crawlers):
@@ -197,15 +202,23 @@ def make_pages(porthole, wanted, folder):
     if len(names) < len(pages):
         sys.exit("error: two pages of the synthetic web got the same name")
     local |= {old: local[new] for old, new in moved.items() if new in local}
-    size = links = 0
+    size = packed_size = links = 0
     for url, body in [*pages.items(), ("http://index.test/", listing)]:
         body, count = rewrite(url, body, local, names)
         path = folder / local.get(url, "index.html")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body)
+        packed = gzip.compress(body, 6)
+        path.with_name(path.name + ".gz").write_bytes(packed)
         size += len(body)
+        packed_size += len(packed)
         links += count
-    return {"pages": wanted, "mean_bytes": size / wanted, "mean_links": links / wanted}
+    return {
+        "pages": wanted,
+        "mean_bytes": size / wanted,
+        "mean_compressed_bytes": packed_size / wanted,
+        "mean_links": links / wanted,
+    }
 
 
 def measure(command, pages=None):

@@ -333,6 +333,7 @@ pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result
         status: page.status,
         headers: page.headers,
         body: page.body.into(),
+        encoded_body: None,
         truncated: false,
         took: Duration::ZERO,
     })
@@ -425,15 +426,7 @@ impl Packer {
         response: &Response,
         ip: Option<IpAddr>,
     ) -> Vec<u8> {
-        let truncated = response.truncated.then_some(Truncation::Length);
-        let answer = WarcResponse {
-            date: at,
-            status: response.status,
-            ip,
-            truncated,
-            ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
-        };
-        self.writer.packed_response(&answer)
+        self.writer.packed_response(&to_record(url, at, response, ip))
     }
 
     /// Packs a revisit record that refers to an earlier copy of the page, if the response has the same body or says
@@ -450,18 +443,13 @@ impl Packer {
         file.seek(SeekFrom::Start(copy.offset)).ok()?;
         let record = only_record(io::BufReader::new(file.take(copy.length.into())), copy).ok()?;
         let digest = record.payload_digest().and_then(Digest::parse)?;
-        let is_same = response.status == 304 || (!response.truncated && Digest::of(&response.body) == digest);
+        let (body, _) = archived_body(response);
+        let is_same = response.status == 304 || (!response.truncated && Digest::of(body) == digest);
         if !is_same || record.target() != Some(url.as_str()) {
             return None;
         }
         let original = Original { id: record.id(), url: url.as_str(), date: record.date()?, digest };
-        let answer = WarcResponse {
-            date: at,
-            status: response.status,
-            ip,
-            ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
-        };
-        Some(self.writer.packed_revisit(&answer, &original))
+        Some(self.writer.packed_revisit(&to_record(url, at, response, ip), &original))
     }
 
     /// Packs the request for the page that was packed last, if requests are recorded: what was sent to the page's
@@ -481,6 +469,34 @@ impl Packer {
             headers: &headers,
             response: self.writer.last_id(),
         }))
+    }
+}
+
+/// A response as it is recorded.
+fn to_record<'a>(
+    url: &'a CanonicalUrl,
+    at: Timestamp,
+    response: &'a Response,
+    ip: Option<IpAddr>,
+) -> WarcResponse<'a> {
+    let (body, is_encoded) = archived_body(response);
+    let truncated = response.truncated.then_some(Truncation::Length);
+    WarcResponse {
+        date: at,
+        status: response.status,
+        ip,
+        truncated,
+        is_encoded,
+        ..WarcResponse::new(url.as_str(), &response.headers, body)
+    }
+}
+
+/// The body that is archived, and whether it is encoded: as it was received if possible, which takes no time to
+/// compress and is smaller than what our own compression makes of it.
+fn archived_body(response: &Response) -> (&[u8], bool) {
+    match &response.encoded_body {
+        Some(encoded) => (encoded, true),
+        None => (&response.body, false),
     }
 }
 

@@ -122,6 +122,7 @@ mod tests {
             status,
             headers: Headers::new(),
             body: body.to_owned().into(),
+            encoded_body: None,
             truncated: false,
             took: Duration::ZERO,
         };

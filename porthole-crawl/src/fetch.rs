@@ -104,6 +104,9 @@ pub struct Response {
     pub headers: Headers,
     /// The body, possibly truncated.
     pub body: Bytes,
+    /// The body as it was received, if it was compressed with gzip or brotli and is complete. Archives keep these bytes,
+    /// which `headers` describe.
+    pub encoded_body: Option<Bytes>,
     /// The body was longer than allowed and was truncated.
     pub truncated: bool,
     /// How long it took; in a replay, the recorded time.

@@ -127,6 +127,7 @@ impl HttpFetch {
             status: head.status.as_u16(),
             headers: to_text(&head.headers),
             body: read.bytes,
+            encoded_body: read.encoded,
             truncated: read.is_cut,
             took: started.elapsed(),
         })

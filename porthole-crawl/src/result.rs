@@ -205,6 +205,7 @@ mod tests {
             status,
             headers: Headers::new(),
             body: Default::default(),
+            encoded_body: None,
             truncated: false,
             took: Duration::ZERO,
         };

@@ -173,7 +173,8 @@ mod tests {
         let mut headers = Headers::new();
         headers.push("location", "http://10.0.0.1/");
         let body = body.to_owned().into();
-        let response = Response { status, headers, body, truncated, took: Duration::ZERO };
+        let response =
+            Response { status, headers, body, encoded_body: None, truncated, took: Duration::ZERO };
         let url = endpoint.url.with("barn owl & \"nest\"").unwrap();
         assert!(url.as_str().contains("q=barn%20owl%20%26%20%22nest%22"), "{url}");
         answer(url, &response, 2).map_err(|error| error.to_string())

@@ -6,8 +6,7 @@ use porthole_types::{Headers, Timestamp};
 
 use crate::{Digest, RecordId};
 
-/// A response to be recorded. Its body is fully decoded; the headers are those received, and the record corrects those
-/// about encoding and length.
+/// A response to be recorded. The headers are those received; the record corrects those about encoding and length.
 #[derive(Clone, Copy, Debug)]
 pub struct WarcResponse<'a> {
     /// The requested URL.
@@ -18,8 +17,10 @@ pub struct WarcResponse<'a> {
     pub status: u16,
     /// HTTP headers.
     pub headers: &'a Headers,
-    /// The decoded body.
+    /// The body.
     pub body: &'a [u8],
+    /// Whether the body has the content encoding that the headers name, as it was received. Otherwise it is decoded.
+    pub is_encoded: bool,
     /// The server's address.
     pub ip: Option<IpAddr>,
     /// Why the body is incomplete, if it is.
@@ -27,9 +28,10 @@ pub struct WarcResponse<'a> {
 }
 
 impl<'a> WarcResponse<'a> {
-    /// A complete response with status 200, dated 1970.
+    /// A complete response with status 200 and a decoded body, dated 1970.
     pub fn new(url: &'a str, headers: &'a Headers, body: &'a [u8]) -> Self {
-        WarcResponse { url, date: Timestamp(0), status: 200, headers, body, ip: None, truncated: None }
+        let date = Timestamp(0);
+        WarcResponse { url, date, status: 200, headers, body, is_encoded: false, ip: None, truncated: None }
     }
 }
 
@@ -87,10 +89,11 @@ impl Truncation {
 /// Writes the head of a response. Headers that only apply to the wire format are kept under another name, as Common
 /// Crawl does.
 pub(crate) fn push_response_head(out: &mut Vec<u8>, response: &WarcResponse<'_>) {
-    const WIRE_ONLY: [&str; 3] = ["Content-Encoding", "Transfer-Encoding", "Content-Length"];
+    const WIRE_ONLY: [&str; 3] = ["Transfer-Encoding", "Content-Length", "Content-Encoding"];
+    let wire_only = if response.is_encoded { &WIRE_ONLY[..2] } else { &WIRE_ONLY };
     push(out, &format!("HTTP/1.1 {:03} {}\r\n", response.status.min(999), reason(response.status)));
     for (name, value) in response.headers.iter() {
-        let renamed = WIRE_ONLY.iter().any(|of_the_wire| of_the_wire.eq_ignore_ascii_case(name));
+        let renamed = wire_only.iter().any(|of_the_wire| of_the_wire.eq_ignore_ascii_case(name));
         if renamed {
             push(out, "X-Crawler-");
         }
@@ -179,6 +182,14 @@ mod tests {
             String::from_utf8(head).unwrap(),
             "HTTP/1.1 200 OK\r\nX-Crawler-content-encoding: br\r\nX__Y__z: a  b \r\n\
              X-Crawler-Content-Length: 9\r\nContent-Length: 5\r\n\r\n"
+        );
+        let mut head = Vec::new();
+        let response = WarcResponse::new("http://a.test/", &headers, b"\x0b\x02\x80hello\x03");
+        push_response_head(&mut head, &WarcResponse { is_encoded: true, ..response });
+        assert_eq!(
+            String::from_utf8(head).unwrap(),
+            "HTTP/1.1 200 OK\r\ncontent-encoding: br\r\nX__Y__z: a  b \r\n\
+             X-Crawler-Content-Length: 9\r\nContent-Length: 9\r\n\r\n"
         );
     }
 

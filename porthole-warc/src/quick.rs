@@ -12,7 +12,7 @@ mod tables;
 mod window;
 
 use bits::BitWriter;
-use block::{SLACK, write_block};
+use block::{SLACK, write_block, write_stored};
 use flate2::Crc;
 use matches::{MatchFinder, Sequence};
 use window::{BLOCK, Window};
@@ -51,8 +51,19 @@ impl QuickGzip {
     /// Appends a member with the concatenated parts. If a part was passed to `read_ahead`, `ahead` is the number of
     /// bytes in front of it. The output depends only on the parts, not on earlier members.
     pub(crate) fn pack(&mut self, parts: &[&[u8]], ahead: Option<usize>, out: &mut Vec<u8>) {
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let room = length + length / 2 + (length / BLOCK + 1) * SLACK;
+        self.write_member(parts, ahead, &[], out);
+    }
+
+    /// As `pack`, and stores parts behind those: they are compressed already.
+    pub(crate) fn pack_and_store(&mut self, parts: &[&[u8]], stored: &[&[u8]], out: &mut Vec<u8>) {
+        self.write_member(parts, None, stored, out);
+    }
+
+    fn write_member(&mut self, parts: &[&[u8]], ahead: Option<usize>, stored: &[&[u8]], out: &mut Vec<u8>) {
+        let sum = |parts: &[&[u8]]| parts.iter().map(|part| part.len()).sum::<usize>();
+        let (packed, kept) = (sum(parts), sum(stored));
+        let blocks = packed / BLOCK + 1 + kept / BLOCK + stored.len();
+        let room = packed + packed / 2 + kept + blocks * SLACK;
         let mut member = std::mem::take(&mut self.member);
         member.resize(member.len().max(room), 0);
         let mut writer = BitWriter::new(&mut member, 0);
@@ -72,12 +83,17 @@ impl QuickGzip {
                 taken += self.window.take(&part[taken..]);
             }
         }
-        let end = self.write_block(writer, ahead, true).align();
+        writer = self.write_block(writer, ahead, stored.is_empty());
+        for (index, part) in stored.iter().enumerate() {
+            crc.update(part);
+            writer = write_stored(writer, part, index + 1 == stored.len());
+        }
+        let end = writer.align();
         out.reserve(HEADER.len() + end + 8);
         out.extend_from_slice(&HEADER);
         out.extend_from_slice(&member[..end]);
         out.extend_from_slice(&crc.sum().to_le_bytes());
-        out.extend_from_slice(&(length as u32).to_le_bytes());
+        out.extend_from_slice(&((packed + kept) as u32).to_le_bytes());
         member.truncate(MAX_RETAINED);
         member.shrink_to(MAX_RETAINED);
         self.member = member;

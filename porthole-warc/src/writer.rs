@@ -65,6 +65,24 @@ enum RecordPacker {
     Zstd(ZstdFrames),
 }
 
+/// The body of a record.
+#[derive(Clone, Copy)]
+enum Body<'a> {
+    None,
+    Plain(&'a [u8]),
+    /// Compressed already.
+    Encoded(&'a [u8]),
+}
+
+impl<'a> Body<'a> {
+    fn bytes(self) -> &'a [u8] {
+        match self {
+            Body::None => &[],
+            Body::Plain(bytes) | Body::Encoded(bytes) => bytes,
+        }
+    }
+}
+
 /// What is behind the block of every record.
 const RECORD_END: &[u8] = b"\r\n\r\n";
 
@@ -130,7 +148,7 @@ impl<W: Write> WarcWriter<W> {
         self.head.clear();
         self.block_head.clear();
         self.head.extend_from_slice(record.strip_suffix(RECORD_END).unwrap_or(record));
-        self.compress(None);
+        self.compress(Body::None);
         std::mem::take(&mut self.packed)
     }
 
@@ -190,13 +208,15 @@ impl<W: Write> WarcWriter<W> {
 
     fn pack_response(&mut self, response: &WarcResponse<'_>) -> RecordId {
         self.start_response(RecordKind::Response, response);
-        let digest = self.read_ahead(response.body).to_string();
+        let body =
+            if response.is_encoded { Body::Encoded(response.body) } else { Body::Plain(response.body) };
+        let digest = self.read_ahead(body).to_string();
         push_field(&mut self.head, "WARC-Payload-Digest", &digest);
         if let Some(truncation) = response.truncated {
             push_field(&mut self.head, "WARC-Truncated", truncation.name());
         }
         // A block digest would cost as much again, and is optional.
-        self.pack(response.date, RESPONSE_TYPE, &digest, Some(response.body))
+        self.pack(response.date, RESPONSE_TYPE, &digest, body)
     }
 
     /// Writes a revisit: the head of a response, and a reference to its recorded body. A response with status 304 has
@@ -302,24 +322,26 @@ impl<W: Write> WarcWriter<W> {
     fn pack_short(&mut self, at: Timestamp, content_type: &str) -> RecordId {
         let digest = Digest::of(&self.block_head).to_string();
         push_field(&mut self.head, "WARC-Block-Digest", &digest);
-        self.pack(at, content_type, &digest, None)
+        self.pack(at, content_type, &digest, Body::None)
     }
 
     /// Digest of a body, which is part of its record's head.
-    fn read_ahead(&mut self, body: &[u8]) -> Digest {
-        match &mut self.packing {
-            RecordPacker::Quick(gzip) => Digest::of_pieces(|take| gzip.read_ahead(body, take)),
-            RecordPacker::Plain | RecordPacker::Level(_) | RecordPacker::Zstd(_) => Digest::of(body),
+    fn read_ahead(&mut self, body: Body<'_>) -> Digest {
+        match (&mut self.packing, body) {
+            (RecordPacker::Quick(gzip), Body::Plain(body)) => {
+                Digest::of_pieces(|take| gzip.read_ahead(body, take))
+            }
+            _ => Digest::of(body.bytes()),
         }
     }
 
     /// Adds the common fields, and packs the record. The block is `block_head` and a body that was digested before;
     /// the digest makes its id unique.
-    fn pack(&mut self, at: Timestamp, content_type: &str, digest: &str, body: Option<&[u8]>) -> RecordId {
+    fn pack(&mut self, at: Timestamp, content_type: &str, digest: &str, body: Body<'_>) -> RecordId {
         let name = [&self.seed.to_le_bytes(), &self.offset.to_le_bytes(), &at.0.to_le_bytes()];
         let [seed, offset, date] = name.map(|part| &part[..]);
         let id = RecordId::from_name(&[seed, offset, date, &self.head, digest.as_bytes()]);
-        let length = self.block_head.len() + body.map_or(0, <[u8]>::len);
+        let length = self.block_head.len() + body.bytes().len();
         push_field(&mut self.head, "WARC-Record-ID", &id.to_string());
         push_field(&mut self.head, "Content-Type", content_type);
         push_field(&mut self.head, "Content-Length", &length.to_string());
@@ -338,15 +360,19 @@ impl<W: Write> WarcWriter<W> {
         written.map(|()| Written { offset, length: self.offset - offset, id })
     }
 
-    fn compress(&mut self, body: Option<&[u8]>) {
+    fn compress(&mut self, body: Body<'_>) {
         self.packed.clear();
-        let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.unwrap_or_default(), RECORD_END];
+        let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.bytes(), RECORD_END];
         match &mut self.packing {
             RecordPacker::Plain => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
-            RecordPacker::Quick(gzip) => {
-                let ahead = body.map(|_| self.head.len() + self.block_head.len());
-                gzip.pack(&parts, ahead, &mut self.packed);
-            }
+            RecordPacker::Quick(gzip) => match body {
+                Body::None => gzip.pack(&parts, None, &mut self.packed),
+                Body::Plain(_) => {
+                    let ahead = self.head.len() + self.block_head.len();
+                    gzip.pack(&parts, Some(ahead), &mut self.packed);
+                }
+                Body::Encoded(_) => gzip.pack_and_store(&parts[..2], &parts[2..], &mut self.packed),
+            },
             RecordPacker::Level(deflate) => {
                 deflate.reset();
                 for part in parts {

@@ -137,6 +137,7 @@ impl RecordedWeb {
                 status: 404,
                 headers: Headers::new(),
                 body: Default::default(),
+                encoded_body: None,
                 truncated: false,
                 took: Duration::ZERO,
             }),
@@ -157,6 +158,7 @@ impl RecordedWeb {
             status: http.status,
             headers: http.headers,
             body: http.body.into(),
+            encoded_body: None,
             truncated: http.end == BodyEnd::Limit || record.headers.get("WARC-Truncated").is_some(),
             took: Duration::ZERO,
         })

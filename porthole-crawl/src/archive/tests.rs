@@ -10,9 +10,20 @@ fn page(body: &str) -> Response {
         status: 200,
         headers: [("Content-Type", "text/html")].into_iter().collect::<Headers>(),
         body: body.to_owned().into(),
+        encoded_body: None,
         truncated: false,
         took: Duration::ZERO,
     }
+}
+
+/// The page as a server sends it that compresses.
+fn compressed_page(body: &str) -> Response {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(body.as_bytes()).unwrap();
+    let mut response = page(body);
+    response.headers.push("Content-Encoding", "gzip");
+    response.encoded_body = Some(encoder.finish().unwrap().into());
+    response
 }
 
 fn url(n: u32) -> CanonicalUrl {
@@ -34,6 +45,26 @@ fn three_pages(folder: &Path, compression: ArchiveCompression) -> (PathBuf, Vec<
     let path = folder.join(compression.format.file_name(0));
     let bytes = fs::read(&path).unwrap();
     (path, bytes, spans)
+}
+
+#[test]
+fn a_compressed_body_is_archived_as_it_was_received() {
+    for compression in both() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open_after(folder.path(), None, compression).unwrap();
+        let response = compressed_page(&"<p>An owl in a tree. ".repeat(2_000));
+        let span = archive.write(&url(1), NOW, &response).unwrap().unwrap();
+        let read = read_page(folder.path(), &url(1), span).unwrap();
+        assert_eq!((read.body, read.encoded_body), (response.body.clone(), None));
+        let bytes = fs::read(folder.path().join(compression.format.file_name(0))).unwrap();
+        let record = WarcReader::new(&bytes[span.offset as usize..]).next_record().unwrap().unwrap();
+        assert!(record.block.ends_with(response.encoded_body.as_ref().unwrap()));
+
+        let mut packer = archive.packer();
+        assert!(packer.pack_revisit(&url(1), NOW, &response, None, span).is_some(), "the same bytes");
+        let other = Response { encoded_body: None, ..response };
+        assert!(packer.pack_revisit(&url(1), NOW, &other, None, span).is_none(), "other bytes");
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Fetch for OwlWeb {
             Some(html) => {
                 let headers: Headers = [("content-type", "text/html")].into_iter().collect();
                 let (body, took) = (html.into(), Duration::from_millis(5));
-                Ok(Response { status: 200, headers, body, truncated: false, took })
+                Ok(Response { status: 200, headers, body, encoded_body: None, truncated: false, took })
             }
         };
         Box::pin(std::future::ready(answer))

@@ -51,7 +51,14 @@ impl Fetch for StallingWeb {
                 None => (404, String::new()),
             };
             let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-            Ok(Response { status, headers, body: body.into(), truncated: false, took: LATENCY })
+            Ok(Response {
+                status,
+                headers,
+                body: body.into(),
+                encoded_body: None,
+                truncated: false,
+                took: LATENCY,
+            })
         })
     }
 }

@@ -82,7 +82,8 @@ impl Bench {
         let (job, ..) = self.under_way.remove(at);
         let status = if url.ends_with("robots.txt") { 404 } else { 200 };
         let (headers, body) = (Headers::new(), "x".into());
-        let response = Response { status, headers, body, truncated: false, took: Duration::ZERO };
+        let response =
+            Response { status, headers, body, encoded_body: None, truncated: false, took: Duration::ZERO };
         self.network.answered(job, Ok(response), self.now);
         self.run();
     }

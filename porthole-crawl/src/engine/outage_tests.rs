@@ -45,6 +45,7 @@ impl Fetch for FlakyWeb<'_> {
             status: if is_robots { 404 } else { 200 },
             headers: [("content-type", "text/html")].into_iter().collect::<Headers>(),
             body: body.into(),
+            encoded_body: None,
             truncated: false,
             took: Duration::from_millis(100),
         };
@@ -140,6 +141,7 @@ impl Fetch for Graveyard {
             status: if url.path() == "/robots.txt" { 404 } else { 200 },
             headers: [("content-type", "text/html")].into_iter().collect::<Headers>(),
             body: format!("<p>{url}").into(),
+            encoded_body: None,
             truncated: false,
             took: Duration::from_millis(300),
         };

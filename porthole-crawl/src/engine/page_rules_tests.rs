@@ -29,7 +29,14 @@ impl Fetch for RobotsSite {
             let headers: Headers =
                 [("content-type", "text/html"), ("x-robots-tag", robots)].into_iter().collect();
             let took = Duration::from_millis(5);
-            Ok(Response { status: 200, headers, body: (*body).into(), truncated: false, took })
+            Ok(Response {
+                status: 200,
+                headers,
+                body: (*body).into(),
+                encoded_body: None,
+                truncated: false,
+                took,
+            })
         })
     }
 }

@@ -40,6 +40,7 @@ impl Fetch for HalfStalls<'_> {
             status,
             headers,
             body: body.into(),
+            encoded_body: None,
             truncated: false,
             took,
         })))

@@ -50,7 +50,9 @@ impl Fetch for LinkedPages {
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
         let body = LinkedPages::body(request.url.path()).into();
         let took = Duration::from_millis(5);
-        Box::pin(async move { Ok(Response { status: 200, headers, body, truncated: false, took }) })
+        Box::pin(async move {
+            Ok(Response { status: 200, headers, body, encoded_body: None, truncated: false, took })
+        })
     }
 }
 
@@ -150,9 +152,16 @@ impl Fetch for ManyLinks {
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
         let body = ManyLinks::body(request.url.path()).into_bytes();
         let took = Duration::from_millis(5);
-        Box::pin(
-            async move { Ok(Response { status: 200, headers, body: body.into(), truncated: false, took }) },
-        )
+        Box::pin(async move {
+            Ok(Response {
+                status: 200,
+                headers,
+                body: body.into(),
+                encoded_body: None,
+                truncated: false,
+                took,
+            })
+        })
     }
 }
 

@@ -80,7 +80,14 @@ impl Fetch for ChangingWeb<'_> {
             headers.push("ETag", etag);
         }
         let (truncated, took) = (false, Duration::from_millis(5));
-        Box::pin(std::future::ready(Ok(Response { status, headers, body: body.into(), truncated, took })))
+        Box::pin(std::future::ready(Ok(Response {
+            status,
+            headers,
+            body: body.into(),
+            encoded_body: None,
+            truncated,
+            took,
+        })))
     }
 }
 

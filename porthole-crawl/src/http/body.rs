@@ -17,7 +17,7 @@ use porthole_types::FailureKind;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::HttpConnection;
-use super::decode::Decoder;
+use super::decode::{Decoded, Decoder};
 use super::fault::{Fault, cause};
 use super::memory::{BodyMemory, SMALL};
 
@@ -35,6 +35,8 @@ pub(super) struct BodyLimits {
 #[derive(Default)]
 pub(super) struct BodyRead {
     pub(super) bytes: Bytes,
+    /// The body as it was received, if archives keep that.
+    pub(super) encoded: Option<Bytes>,
     /// The end is missing.
     pub(super) is_cut: bool,
     /// The body was read to its end, so the connection can be reused.
@@ -91,7 +93,7 @@ pub(super) async fn read_body(
             }
         }
     }
-    let (bytes, end) = decoder.finish();
+    let Decoded { bytes, encoded, end } = decoder.finish();
     let bytes = match room {
         Some(room) => room.keep(bytes),
         None => bytes,
@@ -101,7 +103,10 @@ pub(super) async fn read_body(
     }
     match broken {
         Some(fault) if bytes.is_empty() => Err(fault),
-        broken => Ok(BodyRead { bytes, is_cut: is_cut || broken.is_some(), is_drained }),
+        broken => {
+            let is_cut = is_cut || broken.is_some();
+            Ok(BodyRead { bytes, encoded: encoded.filter(|_| !is_cut), is_cut, is_drained })
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use porthole_types::FailureKind;
 use zstd::stream::raw::{Decoder as Zstd, InBuffer, Operation, OutBuffer};
 
 use super::fault::Fault;
+use super::memory::SMALL;
 
 /// Decodes a body chunk by chunk.
 pub(super) struct Decoder {
@@ -26,6 +27,17 @@ pub(super) struct Decoder {
     /// The first chunk, while it is the only one and needs no decoding: it is not copied.
     whole: Bytes,
     out: Out,
+    /// The chunks as they were received, while they are worth keeping.
+    received: Received,
+}
+
+/// A decoded body.
+pub(super) struct Decoded {
+    pub(super) bytes: Bytes,
+    /// The body as it was received, if it was compressed in a way that archives keep and is not large.
+    pub(super) encoded: Option<Bytes>,
+    /// Whether it is complete.
+    pub(super) end: Result<(), Damaged>,
 }
 
 /// What is wrong with a body.
@@ -41,7 +53,8 @@ impl Decoder {
             Some(name) => Coding::Undecided(name, Vec::new()),
         };
         let expected = if matches!(coding, Coding::Identity) { expected } else { expected.saturating_mul(4) };
-        Ok(Decoder { coding, whole: Bytes::new(), out: Out::new(cap, expected) })
+        let received = Received::new(headers);
+        Ok(Decoder { coding, whole: Bytes::new(), out: Out::new(cap, expected), received })
     }
 
     /// Whether the cap is reached, so that the rest need not be read.
@@ -65,7 +78,9 @@ impl Decoder {
             return Ok(());
         }
         self.out.extend(&std::mem::take(&mut self.whole));
-        self.decode(&piece)
+        self.decode(&piece)?;
+        self.received.push(piece);
+        Ok(())
     }
 
     fn decode(&mut self, piece: &[u8]) -> Result<(), Damaged> {
@@ -81,10 +96,13 @@ impl Decoder {
         self.coding.push(piece, &mut self.out)
     }
 
-    /// Ends the body. Returns what was decoded, and whether it is complete.
-    pub(super) fn finish(mut self) -> (Bytes, Result<(), Damaged>) {
+    /// Ends the body.
+    pub(super) fn finish(mut self) -> Decoded {
         let end = self.end();
-        (if self.whole.is_empty() { self.out.bytes.into() } else { self.whole }, end)
+        let is_whole = end.is_ok() && !self.is_full() && self.coding.has_clean_end();
+        let encoded = if is_whole { self.received.join() } else { None };
+        let bytes = if self.whole.is_empty() { self.out.bytes.into() } else { self.whole };
+        Decoded { bytes, encoded, end }
     }
 
     fn end(&mut self) -> Result<(), Damaged> {
@@ -97,6 +115,42 @@ impl Decoder {
             self.coding.push(&start, &mut self.out)?;
         }
         self.coding.end(&mut self.out)
+    }
+}
+
+/// The chunks of a body that archives keep as it is: compressed with gzip or brotli, which other programs can decode.
+struct Received {
+    is_kept: bool,
+    chunks: Vec<Bytes>,
+    length: usize,
+}
+
+impl Received {
+    /// Keeps the chunks if the headers name one of these encodings, once.
+    fn new(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.as_bytes().trim_ascii());
+        let first = values.next().unwrap_or_default();
+        let is_kept = [&b"gzip"[..], b"br"].iter().any(|name| first.eq_ignore_ascii_case(name));
+        Received { is_kept: is_kept && values.next().is_none(), chunks: Vec::new(), length: 0 }
+    }
+
+    /// Keeps a chunk, unless the body is large: the memory of large bodies is counted only once.
+    fn push(&mut self, chunk: Bytes) {
+        self.length += chunk.len();
+        self.is_kept &= self.length <= SMALL;
+        if self.is_kept {
+            self.chunks.push(chunk);
+        } else {
+            self.chunks.clear();
+        }
+    }
+
+    fn join(self) -> Option<Bytes> {
+        match self.chunks.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            several => Some(several.concat().into()),
+        }
     }
 }
 
@@ -223,6 +277,15 @@ impl Coding {
             piece = rest;
         }
         Ok(())
+    }
+
+    /// Whether all encoded data was used, with nothing behind it. For gzip and brotli only.
+    fn has_clean_end(&self) -> bool {
+        match self {
+            Coding::Undecided(NEXT_MEMBER, rest) => rest.is_empty(),
+            Coding::Brotli(_) => true,
+            _ => false,
+        }
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Damaged> {
@@ -433,6 +496,11 @@ mod tests {
         stream
     }
 
+    /// Whether archives keep a body as it was received.
+    fn is_archived(encoding: &[&'static str], wire: &[u8], text: &[u8]) -> bool {
+        matches!(encoding, ["gzip" | "br"]) && wire != text && !wire.ends_with(&[0; 9])
+    }
+
     /// Decodes in chunks of every size.
     fn check(encoding: &[&'static str], wire: &[u8], cap: usize, text: &[u8], is_whole: bool) {
         for size in [1, 2, 3, 5, 7, 64, wire.len().max(1)] {
@@ -440,7 +508,9 @@ mod tests {
             let pushed = wire.chunks(size).try_for_each(|piece| {
                 if decoder.is_full() { Ok(()) } else { decoder.push(Bytes::copy_from_slice(piece)) }
             });
-            let (bytes, end) = decoder.finish();
+            let Decoded { bytes, encoded, end } = decoder.finish();
+            let is_kept = is_whole && is_archived(encoding, wire, text);
+            assert_eq!(encoded.as_deref(), is_kept.then_some(wire), "{encoding:?} by {size}");
             assert_eq!(
                 String::from_utf8_lossy(&bytes),
                 String::from_utf8_lossy(text),
@@ -514,8 +584,31 @@ mod tests {
                 let mut decoder = Decoder::new(&headers(&[encoding]), cap, 0).unwrap();
                 decoder.push(wire.clone().into()).unwrap();
                 assert_eq!(decoder.is_full(), is_full, "{encoding} {cap}");
-                assert_eq!(decoder.finish(), (Bytes::from_static(&TEXT[..cap]), Ok(())), "{encoding} {cap}");
+                let decoded = decoder.finish();
+                assert_eq!((&decoded.bytes[..], decoded.end), (&TEXT[..cap], Ok(())), "{encoding} {cap}");
+                let is_kept = !is_full && is_archived(&[encoding], &wire, TEXT);
+                assert_eq!(decoded.encoded.is_some(), is_kept, "{encoding} {cap}");
             }
+        }
+    }
+
+    #[test]
+    fn a_large_body_is_only_decoded() {
+        let mut state = 1u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as u8
+        })
+        .take(2 * SMALL)
+        .collect();
+        for (length, is_kept) in [(SMALL / 2, true), (2 * SMALL, false)] {
+            let wire = gzip(&noise[..length]);
+            let mut decoder = Decoder::new(&headers(&["gzip"]), 1 << 30, 0).unwrap();
+            wire.chunks(10_000).for_each(|chunk| decoder.push(Bytes::copy_from_slice(chunk)).unwrap());
+            let decoded = decoder.finish();
+            assert_eq!((decoded.bytes.len(), decoded.encoded.is_some()), (length, is_kept));
         }
     }
 
@@ -525,8 +618,8 @@ mod tests {
         for (encoding, wire) in [("gzip", gzip(&long)), ("zstd", zstd::encode_all(&long[..], 3).unwrap())] {
             let mut decoder = Decoder::new(&headers(&[encoding]), 1 << 20, 0).unwrap();
             decoder.push(Bytes::copy_from_slice(&wire[..wire.len() - 6])).unwrap();
-            let (bytes, end) = decoder.finish();
-            assert!(long.starts_with(&bytes) && end.is_err(), "{encoding}");
+            let Decoded { bytes, encoded, end } = decoder.finish();
+            assert!(long.starts_with(&bytes) && encoded.is_none() && end.is_err(), "{encoding}");
         }
         check(&["br"], &brotli(TEXT)[..TEXT.len()], 1000, &TEXT[..TEXT.len() - 3], false);
         check(&["br"], b"<html>not brotli", 1000, b"", false);

@@ -1,5 +1,6 @@
 //! Ordinary fetches from ordinary servers.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,6 +46,24 @@ async fn requests_carry_the_expected_headers() {
         assert!(head.contains(&format!("\r\n{line}\r\n")), "no {line:?} in {head}");
     }
     assert!(!head.contains("cookie") && !head.contains("authorization"));
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_returned_decoded_and_as_it_was_received() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&b"<p>An owl in a tree. ".repeat(5_000)).unwrap();
+    let encoded = encoder.finish().unwrap();
+    for (encoding, is_kept) in [("gzip", true), ("gzip, gzip", false), ("identity", false)] {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\nContent-Length: {}\r\n\r\n",
+            encoded.len()
+        );
+        let addr = serve_bytes([head.as_bytes(), &encoded].concat()).await;
+        let response = get(&fetcher(), &format!("http://{addr}/")).await.unwrap();
+        let is_decoded = encoding != "identity";
+        assert_eq!(response.body.starts_with(b"<p>An owl"), is_decoded, "{encoding}");
+        assert_eq!(response.encoded_body.as_deref(), is_kept.then_some(&encoded[..]), "{encoding}");
+    }
 }
 
 /// Counts connections. Each answers `answers` requests.

@@ -101,7 +101,14 @@ impl Fetch for SimulatedWeb {
             };
             let headers: Headers = answer.headers.lines().filter_map(|line| line.split_once(": ")).collect();
             let took = started.elapsed();
-            Ok(Response { status: answer.status, headers, body: answer.body.into(), truncated: false, took })
+            Ok(Response {
+                status: answer.status,
+                headers,
+                body: answer.body.into(),
+                encoded_body: None,
+                truncated: false,
+                took,
+            })
         })
     }
 

@@ -61,8 +61,8 @@ pub(crate) fn write_block<'a>(
     }
 }
 
-/// Writes a stored block. Its length field is one too small for a full block, which becomes two.
-fn write_stored<'a>(mut out: BitWriter<'a>, mut bytes: &[u8], is_last: bool) -> BitWriter<'a> {
+/// Writes bytes as stored blocks. The length field is one too small for a full block of the window, which becomes two.
+pub(crate) fn write_stored<'a>(mut out: BitWriter<'a>, mut bytes: &[u8], is_last: bool) -> BitWriter<'a> {
     loop {
         let (piece, rest) = bytes.split_at(bytes.len().min(BLOCK - 1));
         out.write(Bits::new(u32::from(is_last && rest.is_empty()), 3));

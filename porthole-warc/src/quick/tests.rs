@@ -14,12 +14,26 @@ fn check(gzip: &mut QuickGzip, parts: &[&[u8]]) -> usize {
     assert!(packed == alone, "output depends only on the parts");
     let unpacked = parts.concat();
     assert!(unpack(&packed[6..]) == unpacked);
+    check_stored(gzip, parts);
     let mut ahead = Vec::new();
     check_ahead(gzip, parts, &mut ahead);
     assert!(ahead.len() + 6 <= packed.len() + packed.len() / 16 + 64, "{} {}", ahead.len(), packed.len());
     let blocks = unpacked.len() / BLOCK + 1;
     assert!(packed.len() <= 6 + 18 + unpacked.len() + 10 * blocks + 1, "at most the size of stored blocks");
     packed.len() - 6
+}
+
+/// Stores the last parts, from each of them on, and decompresses.
+fn check_stored(gzip: &mut QuickGzip, parts: &[&[u8]]) {
+    for packed_parts in 0..=parts.len() {
+        let (first, stored) = parts.split_at(packed_parts);
+        let mut packed = Vec::new();
+        gzip.pack_and_store(first, stored, &mut packed);
+        assert!(unpack(&packed) == parts.concat());
+        assert!(
+            stored.iter().all(|part| part.len() >= BLOCK || memchr::memmem::find(&packed, part).is_some())
+        );
+    }
 }
 
 /// Compresses with each of the parts read ahead, and decompresses. `packed` is the last result.

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::process::Command;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use porthole_types::{Headers, Timestamp};
 use porthole_warc::{
     BLOCK_LIMIT, Digest, GzipRecords, Original, RecordFormat, RecordKind, RecordPlace, Truncation,
@@ -44,9 +46,16 @@ fn write_all_kinds(form: RecordFormat) -> (Vec<u8>, Vec<Written>) {
         writer.revisit(&answer, &Original { id: Some(&id), ..original }).unwrap(),
         writer.metadata(DATE, URL, response.id, &[("topic", "/harbours"), ("relevance", "0.9")]).unwrap(),
         writer.response(&cut).unwrap(),
+        writer.response(&WarcResponse { body: &gzip(body.as_bytes()), is_encoded: true, ..answer }).unwrap(),
         writer.response(&WarcResponse::new(URL, &Headers::new(), b"")).unwrap(),
     ];
     (writer.into_inner(), written)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 #[test]
@@ -73,6 +82,11 @@ fn all_kinds_are_read_back() {
         assert_eq!(read[3].payload_digest(), read[1].payload_digest());
         assert_eq!(read[4].block, b"topic: /harbours\r\nrelevance: 0.9\r\n");
         assert_eq!(read[5].headers.get("WARC-Truncated"), Some("length"));
+        let encoded = gzip(&page.body);
+        assert!(read[6].block.ends_with(&encoded), "the body is as it was received");
+        assert_eq!(read[6].payload_digest(), Some(Digest::of(&encoded).to_string().as_str()));
+        let received = read[6].http(BLOCK_LIMIT).unwrap();
+        assert_eq!((received.headers.get("content-encoding"), received.body), (Some("gzip"), page.body));
         assert_eq!(write_all_kinds(form).0, file, "the same input makes the same file");
     }
 }
@@ -85,6 +99,15 @@ fn all_levels_are_read_back() {
         writer.response(&WarcResponse::new(URL, &Headers::new(), &body)).unwrap();
         let file = writer.into_inner();
         let record = WarcReader::new(&file[..]).next_record().unwrap().unwrap();
+        assert_eq!(record.http(BLOCK_LIMIT).unwrap().body, body);
+
+        let mut writer = WarcWriter::new(Vec::new(), form, 7).with_level(level);
+        let (headers, encoded) = ([("Content-Encoding", "gzip")].into_iter().collect(), gzip(&body));
+        let response = WarcResponse { is_encoded: true, ..WarcResponse::new(URL, &headers, &encoded) };
+        writer.response(&response).unwrap();
+        let file = writer.into_inner();
+        let record = WarcReader::new(&file[..]).next_record().unwrap().unwrap();
+        assert!(record.block.ends_with(&encoded));
         assert_eq!(record.http(BLOCK_LIMIT).unwrap().body, body);
     }
 }
