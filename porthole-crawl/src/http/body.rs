@@ -93,7 +93,16 @@ pub(super) async fn read_body(
             }
         }
     }
-    let Decoded { bytes, encoded, end } = decoder.finish();
+    let was_held = decoder.is_held();
+    let Decoded { mut bytes, encoded, is_full, end } = decoder.finish();
+    is_cut |= is_full;
+    if was_held && bytes.len() > SMALL {
+        room = memory.reserve(bytes.len(), limits.timeout).await;
+        if room.is_none() {
+            bytes = Bytes::copy_from_slice(&bytes[..SMALL]);
+            is_cut = true;
+        }
+    }
     let bytes = match room {
         Some(room) => room.keep(bytes),
         None => bytes,
