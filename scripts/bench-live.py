@@ -82,7 +82,7 @@ def parse_options():
     parser.add_argument("--pages", type=int, default=4_000_000, help="pages of the web (default: %(default)s)")
     parser.add_argument("--commands", default="nothing,status,queries,watch,mark,disable,set,train,report")
     parser.add_argument("--seconds", type=int, default=900, help="no command starts later than this (default: %(default)s)")
-    parser.add_argument("--strategy", default="porthole", help="concurrent fetches of the crawl (default: %(default)s)")
+    parser.add_argument("--strategy", default="porthole", help="strategy of the crawl (default: %(default)s)")
     parser.add_argument("--workspaces", help="folder for the workspaces (default: the folder for temporary files)")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     parser.add_argument("--json", action="store_true")

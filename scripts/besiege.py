@@ -70,7 +70,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attacks", nargs="*", metavar="NAME", help="attacks to run (default: all)")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
-    parser.add_argument("--strategy", default="soft", help="concurrent requests of the crawl (default: %(default)s)")
+    parser.add_argument("--strategy", default="soft", help="strategy of the crawl (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="name the attacks")
     options = parser.parse_args()
     if unknown := set(options.attacks) - set(ATTACKS):
