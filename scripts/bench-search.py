@@ -46,7 +46,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
     parser.add_argument("--pages", type=int, default=50_000, help="pages of the synthetic web; 0: none")
-    parser.add_argument("--seed", type=int, default=1, help="draws the searches")
+    parser.add_argument("--seed", type=int, default=1, help="random seed of the searches")
     parser.add_argument("--schools", type=pathlib.Path, help="an existing workspace with a crawl of Schools")
     parser.add_argument("--synthetic", type=pathlib.Path, help="an existing workspace with a crawl of the synthetic web")
     parser.add_argument("--workspaces", default=ROOT / "target", help="folder for the workspaces")
