@@ -96,7 +96,7 @@ pub struct CrawlSummary {
     pub harvest: BTreeMap<u64, f64>,
     /// Share of the topic's reachable pages that were found.
     pub recall: BTreeMap<u64, f64>,
-    /// The harvest with at most so many pages of a site, by that number: further pages of a site count as not relevant.
+    /// The harvest with at most N pages per site, by N: further pages of a site count as not relevant.
     #[serde(default)]
     pub capped: BTreeMap<u64, BTreeMap<u64, f64>>,
     /// Number of sites (servers) with a page of the topic that were found.

@@ -14,7 +14,7 @@ pub struct SynthParams {
     pub pages: u32,
     /// Mean number of pages of a site; smaller webs have smaller sites.
     pub site_pages: u32,
-    /// Share of each topic's pages that lie on its largest site; at 0 sites differ in size by chance alone.
+    /// Share of each topic's pages that lie on its largest site; at 0 the sizes of sites differ only at random.
     pub largest_site: f64,
     /// Mean size of a content page in bytes of HTML.
     pub page_bytes: u32,

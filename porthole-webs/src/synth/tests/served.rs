@@ -120,7 +120,7 @@ async fn bad_hosts_behave_badly_on_the_wire() {
         let fine = |truth: &Truth| truth.health == health && truth.kind == PageKind::Home;
         let (url, _) = web.pages().find(|(_, truth)| fine(truth)).unwrap();
         let begun = tokio::time::Instant::now();
-        // On a thread of its own: the runtime must have nothing else to do.
+        // On a separate thread, because the runtime must have nothing else to do.
         let (tell, told) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             let answer = Client::new(addr).ask(&format!("GET {url} HTTP/1.1\r\n\r\n"));
