@@ -42,7 +42,7 @@ pub struct PageRank {
 /// If the restart vector does not have one value per page.
 pub fn page_rank(graph: &DistillGraph, options: &PageRankOptions<'_>) -> Result<PageRank, Error> {
     let restart = restart(graph.pages(), options.restart)?;
-    // Multiplied once a link instead of divided. The value of pages without links is never used.
+    // Multiplied once per link, instead of a division. The value of pages without links is never used.
     let shares: Vec<f64> =
         (0..graph.pages()).map(|page| (graph.out().row(page).len() as f64).recip()).collect();
     let (mut ranks, mut next, mut given) =
