@@ -59,7 +59,7 @@ fn neighbours_correct_the_text_and_the_fit_uses_them() {
 }
 
 #[test]
-fn links_that_say_nothing_are_given_no_weight() {
+fn uninformative_links_get_no_weight() {
     // Every page is linked with the page of the same number in the other class and with its follower, so links have no
     // information.
     let (pages, _) = rings();

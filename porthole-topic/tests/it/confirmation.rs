@@ -156,7 +156,7 @@ fn few_answers_and_answers_without_a_pattern_confirm_nothing() {
     let mut web = Neighbours::new(10);
     web.no.clear();
     assert!(web.confirmation().is_none(), "no page was refused");
-    // Pages of one kind, some refused.
+    // Pages of one kind, of which some were answered with no.
     let mut web = Neighbours::new(10);
     web.no = web.pages.pages(10, FUNDS, 0);
     assert!(web.confirmation().is_none(), "no pattern");

@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_refused_by_name() {
+    fn invalid_parameters_are_refused_by_name() {
         let base = SynthParams::default;
         assert_eq!(base().validate(), Ok(()));
         for (params, name) in [

@@ -71,7 +71,7 @@ fn normal_and_proxy_requests_bring_the_same_bytes_as_memory() {
 }
 
 #[test]
-fn other_requests_get_a_clear_word() {
+fn unsupported_requests_are_answered_with_a_reason() {
     with_server(sound(), ServeOptions::default(), |addr, web| {
         let (url, _) = web.pages().next().unwrap();
         for (request, status, word) in [
@@ -99,7 +99,7 @@ fn other_requests_get_a_clear_word() {
     });
 }
 
-/// On simulated time, which only passes while the server sleeps: how long it does is known to the millisecond.
+/// In simulated time, which only passes while the server sleeps, so that its delays are exact to the millisecond.
 #[tokio::test(start_paused = true)]
 async fn bad_hosts_behave_badly_on_the_wire() {
     let options = ServeOptions {
