@@ -1,4 +1,4 @@
-# The two commands: `make demo` shows the main job, `make test` checks everything.
+# The main targets: `make demo` runs the demo, `make test` checks everything.
 
 CARGO ?= cargo
 VENV := target/venv
@@ -6,14 +6,14 @@ VENV := target/venv
 .PHONY: demo test bench fuzz fuzz-api packages deb web help
 
 help:
-	@echo "make demo   crawl a synthetic web and see what comes of it"
-	@echo "make test   format, lints, all tests"
-	@echo "make bench  the extractor and the store, measured (several minutes)"
-	@echo "make fuzz   the fuzz targets, ten minutes each"
-	@echo "make fuzz-api  the dashboard's API from its description, five minutes"
-	@echo "make web    the dashboard's pages (needs npm); part of demo, test and packages"
-	@echo "make packages  the program with manual pages and completions, in target/packages"
-	@echo "make deb    a Debian package of it, in target/debian"
+	@echo "make demo   crawl a synthetic web, focused and unfocused"
+	@echo "make test   format, lints, all tests, also in a browser"
+	@echo "make bench  benchmarks of the extractor and the store (several minutes)"
+	@echo "make fuzz   the three fuzz targets, ten minutes each"
+	@echo "make fuzz-api  fuzz the dashboard's API by its OpenAPI description, five minutes"
+	@echo "make web    build the dashboard's pages (needs npm); part of demo, test and packages"
+	@echo "make packages  build the program, manual pages and completions, in target/packages"
+	@echo "make deb    build a Debian package, in target/debian"
 
 demo: toolchain web
 	$(CARGO) run --quiet --release -p porthole -- demo
@@ -52,8 +52,8 @@ fuzz-api: toolchain
 	$(CARGO) build -p porthole --locked
 	scripts/fuzz-api.py 300
 
-# The pages of the dashboard, if their sources are newer. build.rs embeds them; it is touched, because cargo cannot watch
-# a folder that was not there at the last build. Without npm the program is built without them. `npm ci` would insist on
+# Builds the pages of the dashboard if their sources are newer. build.rs embeds them; it is touched, because cargo cannot
+# watch a folder that did not exist at the last build. Without npm the program is built without them. `npm ci` would require
 # packages for other systems, which not every registry has.
 WEB_SOURCES = $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
 web: web/dist/index.html
@@ -66,8 +66,8 @@ web/dist/index.html: $(WEB_SOURCES)
 		echo "npm is missing: porthole is built without the dashboard's pages (apt-get install npm)"; \
 	fi
 
-# The dashboard in a real browser, on crawls of a synthetic web over loopback. Where there is no browser and none can be
-# installed, it says so, and nothing fails.
+# Tests the dashboard in a real browser, on crawls of a synthetic web over loopback. If there is no browser and none can be
+# installed, the tests are skipped with a message.
 .PHONY: e2e
 e2e: toolchain web
 	@command -v chromium >/dev/null || { apt-get update --quiet=2 && apt-get install --quiet=2 --yes chromium >/dev/null; } || true
@@ -77,8 +77,8 @@ e2e: toolchain web
 		echo "**** BROWSER TESTS SKIPPED: they need npm and chromium (apt-get install npm chromium) ****"; \
 	fi
 
-# PostgreSQL for the tests of the store; they start a cluster of their own. Where it cannot be installed they say that
-# they were skipped.
+# Installs PostgreSQL for the tests of the store, which start their own cluster. If it cannot be installed, they are skipped
+# with a message.
 .PHONY: postgres
 postgres:
 	@if [ -z "$$PORTHOLE_TEST_PG" ] && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then \
@@ -91,8 +91,7 @@ toolchain:
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.91 or newer (rustup, or Debian's rustup package)"; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing (SQLite is built from source): apt-get install gcc libc6-dev"; exit 1; }
 
-# warcio checks the WARC files that the tests write. Where there is no Python, those two tests say that
-# they were skipped, and all others run.
+# warcio checks the WARC files that the tests write. Without Python these two tests are skipped with a message.
 warcio: $(VENV)/bin/warcio
 $(VENV)/bin/warcio:
 	@if command -v python3 >/dev/null && python3 -m venv $(VENV) 2>/dev/null && $(VENV)/bin/pip install --quiet warcio==1.8.1; then \

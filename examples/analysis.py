@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Questions to a crawl, answered outside of Porthole: DuckDB reads its Parquet files, pandas its SQLite database.
+"""Analyses a crawl outside of Porthole: DuckDB reads its Parquet files, pandas its SQLite database.
 
     pip install duckdb pandas
     porthole -C WORKSPACE export parquet -o PARQUET
     examples/analysis.py WORKSPACE PARQUET
 
-The columns are described in docs/export.md, the tables in docs/schema.md. Both are only read, also while a crawl runs.
+The columns are described in docs/export.md, the tables in docs/schema.md. The script only reads; it can
+run during a crawl.
 """
 
 import pathlib
@@ -21,7 +22,7 @@ SITES = """
     from pages group by site order by sum(relevance) desc limit 8
 """
 
-# The crawl in ten parts of the same number of pages: how much of each is about the topic.
+# Harvest rate of ten consecutive parts of the crawl with the same number of pages.
 OVER_TIME = """
     select part, min(fetch_time)::timestamp(0) as since, count(*) as pages,
            round(avg(coalesce(relevance, 0) * (copy_of is null)::int), 2) as harvest
@@ -50,7 +51,7 @@ TOPICS = """
     group by kcid order by pages desc limit 8
 """
 
-# What the links to the most relevant pages say. A link has the numbers of rows of `crawl`.
+# Anchor texts of links to the most relevant pages. `src` and `dst` of a link are row numbers of `crawl`.
 ANCHORS = """
     select lower(anchor) as anchor, count(*) as links, count(distinct dst) as pages
     from edge join crawl on crawl.rowid = edge.dst

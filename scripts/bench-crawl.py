@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Porthole's whole crawl beside the crate `spider` and beside Scrapy, on the same pages over HTTP on this machine.
+"""Compares a whole crawl by Porthole with the crate `spider` and with Scrapy, on the same pages over HTTP on this machine.
 
     scripts/bench-crawl.py [--pages 10000] [--rounds 5] [--only porthole,spider] [--plain] [--json]
     scripts/bench-crawl.py --archives [--strategy porthole]
 
-The pages are those of the synthetic web, put on one host whose links all lead to pages of that host, and served by nginx from
-memory: compressed (gzip, level 6) to clients that accept it, as web servers do, or uncompressed with `--plain`. Porthole judges, archives and stores every page; the others fetch it, look for links and throw it away. Rounds are
+The pages are those of a synthetic web, moved to one host, with all links rewritten to pages of that host. nginx serves them from
+memory: compressed (gzip, level 6) to clients that accept it, as web servers do, or uncompressed with `--plain`. Porthole judges,
+archives and stores every page; the others fetch it, extract its links and discard it. Rounds are
 interleaved. CPU seconds are user and system time of the crawler's process alone.
 
-`spider` and `scrapy` are these as they come, `spider_bare` and `scrapy_bare` with every part off that can be. Needs nginx, a
-release build of porthole, cargo (`spider` is built into target/peers) and PyPI (Scrapy goes into a virtual environment there).
+`spider` and `scrapy` have their default settings, `spider_bare` and `scrapy_bare` have every optional part switched off. Needs
+nginx, a release build of porthole, cargo (`spider` is built in target/peers) and PyPI (Scrapy is installed in a virtual environment
+there).
 
-With `--archives` the same pages are crawled by Porthole alone: without an archive, with one compressed by gzip (the default), and
-with one compressed by zstd; `index` is what `porthole search` takes to fill the full-text index of such a crawl afterwards.
+With `--archives` only Porthole crawls the pages: without an archive, with one compressed by gzip (the default), and with one
+compressed by zstd. `index` is the CPU time of `porthole search` to fill the full-text index after such a crawl.
 """
 
 import argparse
@@ -35,9 +37,9 @@ from synth_web import CRAWLED_SEED, LINK, Child, Synth, free_port, target, train
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "target/peers"
-# The peers as they come, and with every part of them off that can be.
+# The peers with default settings, and with every optional part switched off.
 CRAWLERS = ["porthole", "spider", "spider_bare", "scrapy", "scrapy_bare"]
-# What is archived: options of `porthole crawl`, and settings below `[archive]`.
+# Kinds of archives: options of `porthole crawl`, and settings under `[archive]`.
 ARCHIVES = {
     "no_archive": (["--archive", "none"], ""),
     "gzip": ([], ""),
@@ -75,7 +77,7 @@ def main():
             sys.exit(f"error: there is no {needed}: {what}")
     build_peers(crawlers)
     with tempfile.TemporaryDirectory(prefix="porthole-bench-", dir="/dev/shm") as folder:
-        # Workers of nginx that a superuser starts are somebody else.
+        # If the superuser starts nginx, its workers run as another user.
         os.chmod(folder, 0o755)
         bench = Bench(options, pathlib.Path(folder))
         with bench.serving():
@@ -89,15 +91,15 @@ def main():
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=10_000, help="pages of the host")
-    parser.add_argument("--scrapy-pages", type=int, default=3_000, help="Scrapy stops after so many: it is slow")
+    parser.add_argument("--scrapy-pages", type=int, default=3_000, help="maximum number of pages for Scrapy, which is slow")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--workers", type=int, default=64, help="fetches under way at once")
-    parser.add_argument("--only", default=",".join(CRAWLERS), help="crawlers, with commas between them")
+    parser.add_argument("--workers", type=int, default=64, help="concurrent fetches")
+    parser.add_argument("--only", default=",".join(CRAWLERS), help="crawlers, separated by commas")
     parser.add_argument("--plain", action="store_true", help="serve the pages uncompressed")
     parser.add_argument("--archives", action="store_true", help="compare ways to archive pages instead of crawlers")
-    parser.add_argument("--strategy", default="soft", help="of porthole; the peers have none (default: %(default)s)")
-    parser.add_argument("--crawl-option", action="append", default=[], help="for porthole crawl, as in =--no-archive")
-    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what Porthole stores")
+    parser.add_argument("--strategy", default="soft", help="strategy of porthole; the peers have none (default: %(default)s)")
+    parser.add_argument("--crawl-option", action="append", default=[], help="additional option of porthole crawl, as in =--no-archive")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for Porthole's workspaces")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     parser.add_argument("--serve", action="store_true", help="only serve the pages, to run crawlers by hand")
     parser.add_argument("--json", action="store_true")
@@ -115,14 +117,14 @@ def build_peers(crawlers):
 
 
 class Bench:
-    """The pages, their server, and a trained workspace that every run of Porthole gets a copy of."""
+    """The pages, their server, and a trained workspace, of which every run of Porthole gets a copy."""
 
     def __init__(self, options, folder):
         self.options = options
         self.folder = folder
         self.pages = folder / "pages"
         self.trained = folder / "trained"
-        # In a process of its own: what a parent holds at a start counts for its child's peak of memory.
+        # In a separate process: the memory of a parent at the start of a child counts in the child's peak memory.
         with concurrent.futures.ProcessPoolExecutor(1) as elsewhere:
             self.figures = elsewhere.submit(make_pages, options.porthole, options.pages, self.pages).result()
         topics = train(options.porthole, self.trained, folder / "examples", "loopback = true")
@@ -153,7 +155,7 @@ class Bench:
         return runs
 
     def porthole(self, archive="gzip"):
-        """A crawl, and what the full-text index of its pages takes if archives are compared."""
+        """One crawl. If archives are compared, also the CPU time to fill the full-text index of its pages."""
         arguments, settings = ARCHIVES[archive]
         workspace = pathlib.Path(tempfile.mkdtemp(prefix="bench-crawl-", dir=self.options.workspaces))
         try:
@@ -194,7 +196,7 @@ class Bench:
 
 
 def make_pages(porthole, wanted, folder):
-    """Writes pages of the synthetic web as files of one host, and gives their figures."""
+    """Writes pages of the synthetic web as files of one host. Returns their figures."""
     with Synth(porthole, CRAWLED_SEED) as web:
         pages, moved, listing = web.walk(wanted - 1)
     local = {url: local_name(url) for url in pages}
@@ -222,7 +224,7 @@ def make_pages(porthole, wanted, folder):
 
 
 def measure(command, pages=None):
-    """What a crawler says, and what its process took. Given the number of pages, what it says is not read."""
+    """Runs a crawler. Returns its output and the resources of its process. If `pages` is given, the output is not parsed."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         child = subprocess.Popen([str(part) for part in command], stdout=output, stderr=errors)
@@ -250,7 +252,7 @@ def report(options, bench, runs):
     medians = {
         name: {what: statistics.median(run[what] for run in of) for what in of[0]} for name, of in runs.items()
     }
-    # Of runs of the same round, because the machine is not equally fast at all times.
+    # Ratios are those of runs in the same round, because the speed of the machine varies.
     ratios = {
         peer: statistics.median(
             ours["pages_per_cpu_second"] / theirs["pages_per_cpu_second"]
@@ -269,11 +271,11 @@ def report(options, bench, runs):
     for name, median in medians.items():
         print(f"  {name:11}" + in_words(median))
     for peer, ratio in ratios.items():
-        print(f"pages a CPU second, porthole to {peer}: {ratio:.2f}")
+        print(f"pages per CPU second, porthole / {peer}: {ratio:.2f}")
 
 
 def report_archives(options, medians, runs):
-    """Pages a second of the processor and of the clock, compared with the crawl without an archive of the same round."""
+    """Prints pages per CPU second and per second, compared with the crawl without an archive in the same round."""
 
     def fewer(name, what):
         shares = sorted(1 - run[what] / bare[what] for run, bare in zip(runs[name], runs["no_archive"]))
@@ -283,12 +285,12 @@ def report_archives(options, medians, runs):
         return print(json.dumps({"median": medians, "runs": runs}, indent=1))
     print(f"{options.rounds} rounds, {options.workers} fetches at once, strategy {options.strategy}; median and range:")
     for name, median in medians.items():
-        print(f"  {name:11}{1e6 / median['pages_per_cpu_second']:7.0f} us of the processor a page,"
+        print(f"  {name:11}{1e6 / median['pages_per_cpu_second']:7.0f} us of CPU per page,"
               f" {median['pages_per_second']:6.0f} pages a second, {median['bytes_per_page']:7.0f} bytes in the archive")
         if name != "no_archive":
-            print(f"             fewer pages a second of the processor: {fewer(name, 'pages_per_cpu_second')},"
-                  f" of the clock: {fewer(name, 'pages_per_second')}")
-    print(f"  index      {1e3 * medians['gzip']['index_ms_per_page']:7.0f} us of the processor a page, after the crawl")
+            print(f"             fewer pages per CPU second: {fewer(name, 'pages_per_cpu_second')},"
+                  f" per second: {fewer(name, 'pages_per_second')}")
+    print(f"  index      {1e3 * medians['gzip']['index_ms_per_page']:7.0f} us of CPU per page, after the crawl")
 
 
 def in_words(run):
@@ -299,13 +301,13 @@ def in_words(run):
 
 
 def local_name(url):
-    """The path of a page on the one host: no two pages differ in their case alone, and every name is a file's."""
+    """The path of a page on the one host: a valid file name, and unique even if case is ignored."""
     name = re.sub(r"[^a-z0-9/._-]+", "-", url.removeprefix("http://").lower())
     return re.sub(r"(/|\.html?)?$", "", name, count=1) + ".html"
 
 
 def rewrite(url, body, local, names):
-    """The page with links to the one host's pages, and their number. A link to a page that is not there leads to another."""
+    """The page with its links rewritten to the one host, and their number. A link to a missing page leads to another one."""
     count = 0
 
     def replace(found):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The native critic beside scikit-learn, in one run on the same texts: 20 Newsgroups by date, from raw text to group.
+"""Compares the critic with scikit-learn in one run on the same texts: 20 Newsgroups by date, from raw text to group.
 
     scripts/bench-critic.py [CORPORA] [PORTHOLE]
 
-Needs scikit-learn and zstandard from PyPI, and a release build of porthole. Rounds are interleaved; seconds are those of
-the CPU on one core.
+Needs scikit-learn and zstandard from PyPI, and a release build of porthole. Rounds are interleaved; times are CPU
+seconds on one core.
 """
 
 import io
@@ -79,7 +79,7 @@ def main():
         print(f"round {number + 1}:{cells[0]:>24}{cells[1]:>24}{their['accuracy']:>11.4f} {our['accuracy']:.4f}")
     for what, found in ratios.items():
         found.sort()
-        print(f"{what}: {found[len(found) // 2]:.1f} times scikit-learn's documents a CPU second (median of {ROUNDS})")
+        print(f"{what}: {found[len(found) // 2]:.1f} times scikit-learn's documents per CPU second (median of {ROUNDS})")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The distiller beside scipy's sparse products and igraph's hub_score, in one run on the same graph.
+"""Compares the distiller with scipy's sparse products and igraph's hub_score, in one run on the same graph.
 
     scripts/bench-distill.py [--rounds N] [--pages N] [--links N] [--only plain|weighted]
 
@@ -8,9 +8,9 @@ Needs scipy, numpy and igraph from PyPI, for example:
     python3 -m venv target/venv-distill && target/venv-distill/bin/pip install scipy numpy igraph
     target/venv-distill/bin/python scripts/bench-distill.py
 
-Rounds are interleaved; the table gives the median of each figure by the clock and on processors, and the ratios of
-rounds. plain: every page on a site of its own, all of them relevant. weighted: relevance, no links within sites,
-inflation corrected; for scipy, both weights are in the matrices.
+Rounds are interleaved; the table has the median wall time and CPU time of each variant, and the ratios within rounds.
+plain: every page is on its own site, and all pages are relevant. weighted: with relevance, without links inside a site,
+with the correction for inflation; for scipy, both weights are in the matrices.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PRODUCTS = 10
 
 
 class Ours:
-    """The benchmark of the crate, which measures on demand."""
+    """The benchmark of the crate, as a process that measures on request."""
 
     def __init__(self, program, graph, arguments, threads=None):
         environment = dict(os.environ, **({"RAYON_NUM_THREADS": str(threads)} if threads else {}))
@@ -54,7 +54,7 @@ class Ours:
 
 
 def program():
-    """Builds the benchmark and says where it is."""
+    """Builds the benchmark. Returns its path."""
     command = ["cargo", "bench", "-q", "-p", "porthole-distill", "--bench", "distill", "--no-run", "--message-format=json"]
     lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     found = [json.loads(line).get("executable") for line in lines if '"executable":"' in line]
@@ -87,7 +87,7 @@ def matrices(pages, sources, targets, sites, relevance):
 
 
 def counts(keys):
-    """How often each key occurs, key by key."""
+    """For each key, how often it occurs in total."""
     _, inverse, count = np.unique(keys, return_inverse=True, return_counts=True)
     return count[inverse]
 
@@ -99,7 +99,7 @@ def timed(work):
 
 
 def products(fwd, rev):
-    """An iteration's two products, and nothing else."""
+    """The two matrix products of an iteration."""
     hubs = np.full(fwd.shape[0], 1 / fwd.shape[0])
     turned = fwd.T
 
@@ -112,7 +112,7 @@ def products(fwd, rev):
 
 
 def reference(fwd, rev, tolerance=1e-14):
-    """Hub scores to all digits there are."""
+    """Hub scores, converged to machine precision."""
     hubs, change = np.full(fwd.shape[0], 1 / fwd.shape[0]), 1
     for _ in range(1000):
         new = rev @ (fwd.T @ hubs)
@@ -126,13 +126,13 @@ def reference(fwd, rev, tolerance=1e-14):
 def table(rows):
     for name, values in rows.items():
         wall, cpu = (statistics.median(value[which] for value in values) for which in (0, 1))
-        print(f"{name:<42} {wall * 1e3:>10.1f} ms {cpu * 1e3:>10.1f} ms on processors")
+        print(f"{name:<42} {wall * 1e3:>10.1f} ms {cpu * 1e3:>10.1f} ms CPU")
 
 
 def ratio(rows, theirs, ours):
     ratios = [[a[which] / b[which] for a, b in zip(rows[theirs], rows[ours])] for which in (0, 1)]
     wall, cpu = ([f"{value:.2f}" for value in (statistics.median(r), min(r), max(r))] for r in ratios)
-    print(f"{theirs} / {ours}: {wall[0]} ({wall[1]}-{wall[2]}) by the clock, {cpu[0]} ({cpu[1]}-{cpu[2]}) on processors")
+    print(f"{theirs} / {ours}: {wall[0]} ({wall[1]}-{wall[2]}) in wall time, {cpu[0]} ({cpu[1]}-{cpu[2]}) in CPU time")
 
 
 def main():
@@ -186,7 +186,7 @@ def run(options, folder):
     for who in ("ours", "ours, 1 core") if "plain" in pairs else ():
         ratio(rows, "plain: igraph, whole", f"plain: {who}, whole")
     for name, (error, iterations, peak) in errors.items():
-        print(f"{name}: off by {error:.1e} in all; {iterations} iterations; memory at most {peak}")
+        print(f"{name}: total error {error:.1e}; {iterations} iterations; peak memory {peak}")
     ours.end()
     alone.end()
     print(f"load {os.getloadavg()[0]:.1f}")

@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-"""What commands beside a running crawl cost its pace.
+"""Measures how much commands slow down a running crawl.
 
     scripts/bench-live.py [--porthole PATH] [--commands status,queries,train] [--seconds 900] [--pages 4000000] [--json]
 
-A crawl with 64 workers runs through a proxy on this machine that makes up a web. Every answer takes a tenth of a second, so
-that the crawl makes some 400 pages a second without needing a whole core. Some hosts stall: they accept most requests and
-never answer. Pages are counted by the proxy.
-The web is so large that its topic lasts: once it is used up, the crawl fetches little by choice, and ratios say nothing.
+A crawl with 64 workers runs through a proxy on this machine that generates a web. Every answer takes a tenth of a second, so
+that the crawl fetches about 400 pages per second without needing a whole core. Some hosts stall: they accept most requests and
+never answer. The proxy counts the pages. The web is large enough that the topic is not exhausted: after that, the crawl would
+fetch little by choice, and ratios would be meaningless.
 
-Meanwhile commands run, one after the other, each first in a copy of the workspace and then in the workspace itself. Both
-take the same time from the crawl's cores, and only the second shares its database. Allowed: in each window of 4 s from the
-start of a command, 90% of the pace that the crawl had beside the same command on the copy. A command that misses this is
-measured three times, and the median counts, because the machine is not equally fast at all times. Besides, no 4 s
-without a page (`fewest` has the pages of the emptiest 4 s after a command), and no failure of a host that the proxy did
-not cause: only hosts that stall may have timeouts.
+Meanwhile commands run, one after the other, each first on a copy of the workspace and then on the workspace itself. Both
+take the same CPU time from the crawl, but only the second shares its database. Required: in each window of 4 s from the start
+of a command, at least 90% of the speed that the crawl had during the same command on the copy. A command that misses this is
+measured three times, and the median counts, because the speed of the machine varies. In addition, there must be no window
+without a page (`fewest` has the pages of the emptiest 4 s after a command), and no failure of a host that the proxy did not
+cause: only hosts that stall may have timeouts.
 
 Commands are `nothing`, `status`, `query:NAME` (`queries`: all named queries), `watch`, `mark`, `disable`, `set`, `train`
 and `report`; all of them take about nine minutes. `nothing` is a control, `--version`, which opens no workspace: if it
-misses, the machine is too busy for ratios (seen at a load of 8 on 2 cores), and only empty windows and failures say
-something. `--seconds` bounds the run; what was not run by then counts as missed. Exits with 1 if a bar is missed.
+misses, the machine is too busy for ratios (seen at a load of 8 on 2 cores), and only empty windows and failures are
+meaningful. `--seconds` limits the run; commands that were not run by then count as missed. Exits with 1 if a requirement is
+missed.
 """
 
 import argparse
@@ -44,17 +45,17 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKERS, LATENCY = 64, 0.1
 SITES, STALLING_SITES = 600, 12
-# A site that stalls answers one of so many requests, so that the crawl does not give it up.
+# A site that stalls answers one of this many requests, so that the crawl does not give up on it.
 STALLS_PER_ANSWER = 4
 TOPICS, EXAMPLES = 12, 10
 WARM_UP, WINDOW, GAP = 10, 4, 2
 ENOUGH, ROUNDS = 0.9, 3
-# A command runs for at most so many windows, and the crawl gets so many seconds to recover from it.
+# Maximum number of windows of a command, and of seconds for the crawl to recover from it.
 MOST_WINDOWS, LONGEST_RECOVERY = 8, 60
 BINS_PER_SECOND = 10
 # A command that shares nothing with the crawl.
 CONTROL = "nothing"
-# What a URL may fail by whatever its host does.
+# Failures of a URL that do not depend on its host.
 OWN_DECISIONS = ("scope", "robots", "trap")
 
 
@@ -70,7 +71,7 @@ def main():
             with crawling(options, workspace, web) as child:
                 bench = Bench(options, folder, workspace, web, child)
                 measured = bench.run(commands)
-                # Before the crawl ends: it waits for requests under way then.
+                # Before the crawl ends, because it then waits for requests in flight.
                 web.stop_counting()
         failures = Failures.read(workspace)
     sys.exit(report(options, web, measured, failures))
@@ -80,22 +81,22 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=4_000_000, help="pages of the web (default: %(default)s)")
     parser.add_argument("--commands", default="nothing,status,queries,watch,mark,disable,set,train,report")
-    parser.add_argument("--seconds", type=int, default=900, help="no command begins later (default: %(default)s)")
-    parser.add_argument("--strategy", default="porthole", help="of the crawl (default: %(default)s)")
-    parser.add_argument("--workspaces", help="folder for what the crawl stores (default: that of temporary files)")
+    parser.add_argument("--seconds", type=int, default=900, help="no command starts later than this (default: %(default)s)")
+    parser.add_argument("--strategy", default="porthole", help="strategy of the crawl (default: %(default)s)")
+    parser.add_argument("--workspaces", help="folder for the workspaces (default: the folder for temporary files)")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 
 class Web:
-    """A made-up web behind a proxy in a process of its own, which counts the pages that it gives."""
+    """A generated web behind a proxy in a separate process, which counts the pages that it serves."""
 
     def __init__(self, pages):
         self.pages_of_site = max(pages // SITES, 1)
         self.counts = multiprocessing.Array("L", 7200 * BINS_PER_SECOND, lock=False)
         self.began = time.monotonic()
-        # When the crawl had its usual pace for the first time.
+        # When the crawl first reached its usual speed.
         self.going = 0.0
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=1000)
         self.port = self.socket.getsockname()[1]
@@ -122,7 +123,7 @@ class Web:
         self.counts = self.counts[: int(self.now() * BINS_PER_SECOND)]
 
     def pages(self, begin, end):
-        """Pages that were given between two moments."""
+        """Number of pages served between two times."""
         return sum(self.counts[round(begin * BINS_PER_SECOND) : round(end * BINS_PER_SECOND)])
 
     def pace(self, begin, end):
@@ -141,7 +142,7 @@ def serve(web):
 
 
 class Proxy(asyncio.Protocol):
-    """A connection to the proxy. It has one request under way at a time, as HTTP/1.1 clients do."""
+    """A connection to the proxy, with one request at a time, as in HTTP/1.1."""
 
     asked_of_stalling = {}
 
@@ -216,7 +217,7 @@ def topic_path(topic):
 
 
 def train(porthole, folder, web):
-    """Makes a workspace with a critic, in which the first topic is good."""
+    """Creates a workspace with a critic, in which the first topic is good."""
     workspace, examples = folder / "workspace", folder / "examples"
     for topic in range(TOPICS):
         of_topic = examples / topic_path(topic)[1:]
@@ -271,28 +272,28 @@ def stop(child):
 
 @dataclasses.dataclass
 class Command:
-    """Arguments of porthole, made anew for every round: what has been marked is not marked again."""
+    """A command: its arguments are new in every round, because nothing can be marked twice."""
 
     name: str
     arguments: object
-    # Windows that are looked at, at least: what a command has changed keeps the crawl busy when the command has ended.
+    # Minimum number of windows: the changes by a command keep the crawl busy after the command has ended.
     windows: int = 1
-    # Whether it fails on the copy, where no crawl runs.
+    # Whether it is expected to fail on the copy, where no crawl runs.
     needs_crawl: bool = False
     skipped: str = ""
 
 
 def known_commands(options, workspace):
-    """The commands that were asked for."""
+    """The commands that `--commands` selects."""
     commands = {
-        # As many windows as any other has, so that the lowest of them is as low by chance.
+        # The same number of windows as other commands, so that their minimum is comparable.
         CONTROL: Command(CONTROL, lambda _: ["--version"], windows=3),
         "status": Command("status", lambda _: ["status"]),
         "watch": Command("watch", lambda _: ["query", "progress", "--watch", "--every", "1s", "--times", "6"]),
         "mark": Command("mark", lambda number: ["topics", "mark", topic_path(number + 1)], windows=3),
         "disable": Command("disable", lambda number: ["sites", "disable", f"site{(number + 1) * TOPICS}.test"], windows=2),
         "set": Command("set", lambda number: ["set", "strategy", ["soft", "porthole"][number % 2]], windows=2, needs_crawl=True),
-        # With nothing new to learn from, it would not train at all.
+        # Without new examples, it would not train at all.
         "train": Command("train", lambda number: ["train", "--smoothing", f"0.{number + 1}"], windows=3),
         "report": Command("report", lambda _: ["report"]),
     }
@@ -317,7 +318,7 @@ def named_queries(porthole, workspace):
 
 @dataclasses.dataclass
 class Round:
-    """One command, on the copy and in the workspace: pages a second by window, and seconds that it took."""
+    """One run of a command on the copy and on the workspace: pages per second by window, and its duration."""
 
     began: float
     copy: list
@@ -327,7 +328,7 @@ class Round:
     problem: str
 
     def ratios(self):
-        """Of each window; the workspace may have had more than the copy."""
+        """Ratio of speeds in each window; the run on the workspace may have more windows than the one on the copy."""
         beside = self.copy + [statistics.mean(self.copy)] * (len(self.live) - len(self.copy))
         return [live / max(copy, 0.01) for live, copy in zip(self.live, beside)]
 
@@ -338,9 +339,9 @@ class Measured:
 
     name: str
     rounds: list = dataclasses.field(default_factory=list)
-    # Seconds until the crawl had its pace again.
+    # Seconds until the crawl had recovered its speed.
     recovery: float = 0.0
-    # Pages of the emptiest window from its start on until then.
+    # Pages in the emptiest window from its start until then.
     fewest: float = math.inf
     not_run: str = ""
 
@@ -353,7 +354,7 @@ class Measured:
 
 
 class Bench:
-    """Runs commands beside a crawl."""
+    """Runs commands while a crawl runs."""
 
     def __init__(self, options, folder, workspace, web, child):
         self.options, self.web, self.child = options, web, child
@@ -364,16 +365,16 @@ class Bench:
         time.sleep(WARM_UP)
         self.web.going = self.web.now()
         self.usual = self.web.pace(self.began + WARM_UP - WINDOW, self.began + WARM_UP)
-        say(f"{self.usual:.0f} pages a second before the first command")
+        say(f"{self.usual:.0f} pages per second before the first command")
         if self.usual < 50:
-            sys.exit(f"error: the crawl does not get going: {(self.workspace / 'log.txt').read_text()[-2000:]}")
+            sys.exit(f"error: the crawl does not reach its usual speed: {(self.workspace / 'log.txt').read_text()[-2000:]}")
         measured = [self.measure(command) for command in commands]
         time.sleep(WINDOW)
         return measured
 
     def measure(self, command):
         measured = Measured(command.name, not_run=command.skipped)
-        # Once one round has missed, all of them are run: to stop at the first good one would favour good ones.
+        # Once one round has missed, all rounds are run; stopping at the first good one would bias the result.
         is_wanted = lambda: not measured.rounds or len(measured.rounds) > 1 or measured.is_missed()
         while not command.skipped and len(measured.rounds) < ROUNDS and is_wanted():
             if self.web.now() - self.began > self.options.seconds:
@@ -385,7 +386,7 @@ class Bench:
             measured.fewest = min(measured.fewest, found["pages"])
             say(f"{self.web.now():5.0f} s  {command.name}: {min(measured.rounds[-1].ratios()):.2f}")
             if not measured.fewest:
-                # No accident: it need not be seen again.
+                # This is not noise: no repetition is needed.
                 break
         return measured
 
@@ -401,7 +402,7 @@ class Bench:
         return Round(began, copy, live, copy_took, live_took, problem or copy_problem)
 
     def beside(self, workspace, arguments, least_windows):
-        """Runs a command: when it began, the pace by window until its end, what it took, and what is wrong with it."""
+        """Runs a command. Returns its start, the crawl's speed by window until its end, its duration, and its error."""
         began, paces, took = self.web.now(), [], None
         with open(self.folder / "output.txt", "w+b") as output:
             command = [self.options.porthole, "-C", workspace, *arguments]
@@ -420,7 +421,7 @@ class Bench:
         return began, paces, took or MOST_WINDOWS * WINDOW, problem
 
     def recover(self):
-        """Waits until the crawl has its pace again. Seconds that it took."""
+        """Waits until the crawl has recovered its speed. Returns the seconds that it took."""
         began = self.web.now()
         while self.web.now() < began + LONGEST_RECOVERY and self.child.poll() is None:
             time.sleep(0.5 if self.web.now() > began + 0.5 else GAP)
@@ -430,7 +431,7 @@ class Bench:
 
 
 def wait(child, web, began, end):
-    """Waits until a window has ended; what a command took if it ended meanwhile."""
+    """Waits until a window has ended. Returns the duration of the command if it ended in the window."""
     took = None
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(max(end - web.now(), 0))
@@ -440,7 +441,7 @@ def wait(child, web, began, end):
 
 
 def refresh_copy(workspace, copy):
-    """Makes the copy equal to the workspace as it is now, without keeping the crawl from writing."""
+    """Updates the copy to the present state of the workspace, without blocking the crawl's writes."""
     (copy / "pages").mkdir(parents=True, exist_ok=True)
     for file in copy.glob("porthole.db*"):
         file.unlink()
@@ -453,7 +454,7 @@ def refresh_copy(workspace, copy):
 
 
 def append_rest(source, target):
-    """Segments only grow: what the copy has of them is not copied again."""
+    """Copies new bytes of the segments, which only grow."""
     with open(source, "rb") as rest, open(target, "ab") as grown:
         rest.seek(grown.tell())
         shutil.copyfileobj(rest, grown, 1 << 20)
@@ -465,9 +466,9 @@ def open_database(workspace):
 
 @dataclasses.dataclass
 class Failures:
-    """What the database says of URLs that failed."""
+    """Failed URLs in the database."""
 
-    # Timeouts of hosts that stall, and what follows from them.
+    # Timeouts of hosts that stall, and failures that follow from them.
     caused: int
     # All others: (kind, a detail, URLs).
     not_caused: list
@@ -484,7 +485,7 @@ class Failures:
 
 
 def report(options, web, measured, failures):
-    """Prints the figures. The exit code."""
+    """Prints the figures. Returns the exit code."""
     empty = emptiest(web, web.going, len(web.counts) / BINS_PER_SECOND)
     missed = [of.name for of in measured if of.is_missed() and of.not_run != "this porthole has no such command"]
     if options.json:
@@ -496,18 +497,18 @@ def report(options, web, measured, failures):
         print_table(measured)
         print_seconds(web, measured)
         print("emptiest {0} s: {pages} pages, from second {second:.0f} on".format(WINDOW, **empty))
-        print(f"URLs that failed because their hosts stall: {failures.caused}")
+        print(f"URLs that failed because their host stalls: {failures.caused}")
         for kind, detail, count in failures.not_caused:
             print(f"URLs that failed although the proxy did not cause it: {count} {kind}, as in {detail}")
         if CONTROL in missed:
-            print(f"`{CONTROL}` missed, too: the machine is too busy for ratios; only empty windows and failures count")
+            print(f"`{CONTROL}` also missed: the machine is too busy for ratios; only empty windows and failures count")
         print(f"missed: {', '.join(missed) or '-'}")
     return int(bool(missed or failures.not_caused or not empty["pages"]))
 
 
 def print_table(measured):
     columns = [("copy", 7), ("live", 7), ("ratio", 7), ("took, copy", 12), ("live", 8), ("recovered", 11), ("fewest", 8)]
-    print(f"{'pages a second beside':27}" + "".join(f"{name:>{width}}" for name, width in columns) + "  verdict")
+    print(f"{'pages per second during':27}" + "".join(f"{name:>{width}}" for name, width in columns) + "  verdict")
     for of in measured:
         if not of.rounds:
             print(f"{of.name:27}  not run: {of.not_run}")
@@ -528,8 +529,8 @@ def by_second(web):
 
 
 def print_seconds(web, measured):
-    """The pages of every second, a line for each 20, with the commands that began in them."""
-    print("pages of every second, and what began beside the crawl")
+    """Prints the pages of every second, 20 per line, with the commands that began in each line."""
+    print("pages in each second, and the commands that began then")
     seconds = by_second(web)
     for begin in range(0, len(seconds), 20):
         began = [of.name for of in measured for one in of.rounds if begin <= one.began < begin + 20]
@@ -537,7 +538,7 @@ def print_seconds(web, measured):
 
 
 def emptiest(web, begin, end):
-    """The window with the fewest pages between two moments."""
+    """The window with the fewest pages between two times."""
     width, counts = WINDOW * BINS_PER_SECOND, web.counts
     begin, end = round(begin * BINS_PER_SECOND), round(end * BINS_PER_SECOND)
     windows = [(sum(counts[at : at + width]), at) for at in range(begin, end - width + 1)]

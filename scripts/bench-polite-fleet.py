@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""How much of what a polite fleet fetches is about its topic, beside one worker that has the same time.
+"""Compares the harvest of several polite workers with that of one worker in the same time.
 
     scripts/bench-polite-fleet.py [--porthole PATH] [--workers 1,2] [--time 40] [--pages N] [--delay 0.5] [--requests N]
                                   [--web-pages 50000] [--seeds 21,22,23] [--topics ...] [--order all|own] [--learning all|own] [--json]
 
-The critic learns all topics from pages of other synthetic webs. For each seed a synthetic web is served as a proxy on this machine, and a topic is marked
-in a database of PostgreSQL. Copies of it are crawled from three pages of the topic by one worker, by two and so on, for `--time` seconds or until `--pages` pages have been fetched in all, with pauses of
-`--delay` seconds between two requests to a site and otherwise the default settings.
+The critic is trained on pages of other synthetic webs. For each seed a synthetic web is served as a proxy on this machine, and a
+topic is marked in a PostgreSQL database. Copies of this database are crawled from three pages of the topic by each number of
+workers, for `--time` seconds or until `--pages` pages have been fetched in total, with `--delay` seconds between two requests to a
+site and otherwise the default settings.
 
-Shown are the pages that count (not the start pages, no copies, no pages of a trap), those of them that are about the topic by the labels of the
-synthetic web, and their share. Allowed: with more workers, over all seeds together, a share of at least 90% of that of the first number of
-workers, and at least 95% of the pages about the topic. Exits with 1 if a bar is missed. Needs Debian's PostgreSQL.
+The output has the number of pages that count (without start pages, duplicates and pages of a trap), the number of those that are
+about the topic by the labels of the synthetic web, and their share. Required, over all seeds together: each larger number of workers
+has at least 90% of the share and at least 95% of the pages about the topic that the first number of workers has. Exits with 1 if a
+requirement is missed. Needs Debian's PostgreSQL.
 """
 
 import argparse
@@ -30,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPICS = ["/Science/Birds", "/Home/Gardening", "/Travel/Railways"]
 LEAST_SHARE, LEAST_PAGES = 0.9, 0.95
 PAGE_BYTES = 6_000
-# Exit codes of a crawl that has reached its limit: of pages, of time.
+# Exit codes of a crawl that has reached its page limit or its time limit.
 ENDED = (0, 15)
 
 
@@ -55,14 +57,14 @@ def main():
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
-    parser.add_argument("--workers", default="1,2", help="processes of a crawl (default: %(default)s)")
-    parser.add_argument("--time", type=int, default=40, help="seconds of a crawl (default: %(default)s)")
-    parser.add_argument("--pages", type=int, help="pages of a crawl, instead of a time")
+    parser.add_argument("--workers", default="1,2", help="numbers of workers, separated by commas (default: %(default)s)")
+    parser.add_argument("--time", type=int, default=40, help="seconds per crawl (default: %(default)s)")
+    parser.add_argument("--pages", type=int, help="pages per crawl, instead of a time limit")
     parser.add_argument("--delay", type=float, default=0.5, help="seconds between two requests to a site (default: %(default)s)")
-    parser.add_argument("--requests", type=int, help="requests at once of all workers together (default: 64 each)")
+    parser.add_argument("--requests", type=int, help="concurrent requests of all workers together (default: 64 each)")
     parser.add_argument("--web-pages", type=int, default=50_000, help="pages of the web (default: %(default)s)")
-    parser.add_argument("--seeds", default="21,22,23", help="of the synthetic webs (default: %(default)s)")
-    parser.add_argument("--topics", default=",".join(TOPICS), help="one a seed, in turn (default: %(default)s)")
+    parser.add_argument("--seeds", default="21,22,23", help="seeds of the synthetic webs (default: %(default)s)")
+    parser.add_argument("--topics", default=",".join(TOPICS), help="topics, one per seed in turn (default: %(default)s)")
     parser.add_argument("--order", default="all", choices=["all", "own"], help="setting of [fleet] (default: %(default)s)")
     parser.add_argument("--learning", default="all", choices=["all", "own"], help="setting of [fleet] (default: %(default)s)")
     parser.add_argument("--workspaces", default="/dev/shm", help="folder for everything (default: %(default)s)")
@@ -100,7 +102,7 @@ def bench(options, folder, cluster, seed, topic):
 
 
 def crawl(options, folder, url, workers, settings, starts):
-    """Crawls with this many processes. The seconds that it took."""
+    """Crawls with this many processes. Returns the seconds that it took."""
     folders = [folder / f"{workers}-{worker}" for worker in range(workers)]
     for workspace in folders:
         run([options.porthole, "init", workspace, "--db", url, "--join"])

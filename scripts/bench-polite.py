@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""How much of what a polite crawl fetches is about its topic, and how long it takes, beside the same crawl one fetch at a time.
+"""Compares the harvest and the time of polite crawls with those of a crawl that makes one fetch at a time without delays.
 
     scripts/bench-polite.py [--porthole PATH] [--pages 500] [--web-pages 200000] [--seeds 21,22,23] [--topics ...] [--json]
 
-For each seed a synthetic web is served as a proxy on this machine. `porthole start` gets three pages of a topic and makes a
-workspace; three copies of it are crawled:
+For each seed a synthetic web is served as a proxy on this machine. `porthole start` creates a workspace from three pages of a topic;
+three copies of it are crawled:
 
     wait    the default settings: 64 workers, delays of 2 s
-    fill    the same with `idle = "fill"`: free workers fetch whatever may be fetched
+    fill    the same with `idle = "fill"`: free workers fetch the best link that is allowed at the moment
     single  one worker, without delays
 
-The true share is that of pages about the topic, by the labels of the synthetic web, among the pages that count: not the start
-pages, no copies, no pages of a trap. Allowed: a share of at least 80% of that of `single`, over all crawls together, in at most
-three times the time of `fill`. Exits with 1 if a bar is missed.
+The true share is the share of pages about the topic, by the labels of the synthetic web, among the pages that count (without start
+pages, duplicates and pages of a trap). Required of `wait`, over all crawls together: at least 80% of the share of `single`, in at
+most three times the time of `fill`. Exits with 1 if a requirement is missed.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from synth_web import Synth, run, true_labels
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPICS = ["/Science/Birds", "/Home/Gardening", "/Travel/Railways"]
 LEAST_SHARE, MOST_TIME = 0.8, 3.0
-# Options of `porthole crawl`, and what is added to porthole.toml.
+# Options of `porthole crawl`, and lines that are added to porthole.toml.
 CRAWLS = {
     "wait": ([], ""),
     "fill": ([], '[crawl]\nidle = "fill"\n'),
@@ -53,10 +53,10 @@ def main():
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
-    parser.add_argument("--pages", type=int, default=500, help="pages of a crawl (default: %(default)s)")
+    parser.add_argument("--pages", type=int, default=500, help="pages per crawl (default: %(default)s)")
     parser.add_argument("--web-pages", type=int, default=200_000, help="pages of the web (default: %(default)s)")
-    parser.add_argument("--seeds", default="21,22,23", help="of the synthetic webs (default: %(default)s)")
-    parser.add_argument("--topics", default=",".join(TOPICS), help="one a seed, in turn (default: %(default)s)")
+    parser.add_argument("--seeds", default="21,22,23", help="seeds of the synthetic webs (default: %(default)s)")
+    parser.add_argument("--topics", default=",".join(TOPICS), help="topics, one per seed in turn (default: %(default)s)")
     parser.add_argument("--workspaces", default="/dev/shm", help="folder for the workspaces (default: %(default)s)")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -88,7 +88,7 @@ def bench(options, folder, seed, topic):
 
 
 def true_share(workspace, labels, topic, starts):
-    """The share of pages about the topic among those that count, and how many these are."""
+    """The share of pages about the topic among those that count, and the number of those."""
     database = sqlite3.connect(f"file:{workspace / 'porthole.db'}?mode=ro", uri=True)
     fetched = [url for (url,) in database.execute("SELECT url FROM crawl WHERE state = 1")]
     counted = [labels[url] for url in fetched if url in labels and url not in starts]

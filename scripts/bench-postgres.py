@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""PostgreSQL on a private cluster that this script starts and ends.
+"""Measures the store on PostgreSQL, on a private cluster that this script starts and ends.
 
     scripts/bench-postgres.py [--only probes|distiller|crawl] [--rounds 3] [--corpora ../shared/corpora]
 
 probes     BulkProbe and SingleProbe inside the database, for shared buffers of several sizes (the paper: 10 times as fast)
 distiller  the join and the walk inside the database (the paper: 3 times as fast)
-crawl      a crawl of schools (replayed) on SQLite and on PostgreSQL in turn: pages a second, processor time, of the program and of
-           the server; rows, bytes and written log a page
+crawl      a replay of Schools on SQLite and on PostgreSQL in turn: pages per second, CPU time of the program and of the server;
+           rows, bytes and written log per page
 
 Needs a release build of porthole and Debian's postgresql.
 """
@@ -26,7 +26,7 @@ import zlib
 from private_cluster import Cluster
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The smallest that PostgreSQL takes, and larger ones.
+# The smallest size that PostgreSQL accepts, and larger ones.
 BUFFERS = ["128kB", "2MB", "16MB", "256MB"]
 
 
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--buffers", nargs="*", default=BUFFERS)
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
     parser.add_argument("--topic", default="/Science/Biology/Birds")
-    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what is stored")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for workspaces and the cluster")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     options = parser.parse_args()
     if not pathlib.Path(options.porthole).exists():
@@ -104,7 +104,7 @@ def distiller(options):
 
 
 def crawl(options):
-    print("\n## A crawl of schools\n")
+    print("\n## A crawl of Schools\n")
     web = options.corpora / "schools.warc.gz"
     if not web.exists():
         sys.exit(f"error: {web} is missing; give the folder with --corpora")
@@ -132,7 +132,7 @@ def crawl(options):
                 if engine == "PostgreSQL":
                     sizes = table_sizes(cluster, database, found[engine][-1]["pages"])
                 shutil.rmtree(workspace / "pages")
-        print("| engine | pages | pages a second | processor a page, ms: program | server | log a page, kB |")
+        print("| engine | pages | pages per second | CPU per page, ms: program | server | log per page, kB |")
         print("|---|---|---|---|---|---|")
         for engine, rounds in found.items():
             median = lambda name: statistics.median(one[name] for one in rounds)
@@ -140,14 +140,14 @@ def crawl(options):
                 f"| {engine} | {median('pages'):.0f} | {median('rate'):.0f} | {median('program') * 1e3:.2f} "
                 f"| {median('server') * 1e3:.2f} | {median('log') / 1e3:.1f} |"
             )
-        print("\n| table | rows a page | bytes a row | bytes a page |\n|---|---|---|---|")
+        print("\n| table | rows per page | bytes per row | bytes per page |\n|---|---|---|---|")
         for name, rows, a_row, a_page in sizes:
             print(f"| {name} | {rows:.2f} | {a_row:.0f} | {a_page:.0f} |")
         print(f"| all | | | {sum(size[3] for size in sizes):.0f} |")
 
 
 def one_crawl(options, cluster, workspace, web):
-    """A crawl until nothing is left, one page at a time, as in experiments."""
+    """Crawls the whole web, one page at a time, as in experiments."""
     arguments = ["-C", workspace, "crawl", "--web", web, "--strategy", "soft", "--patience", "0", "--json"]
     log = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
     server, written = cluster.cpu_seconds(), int(cluster.ask(log)[0][0])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Searches: how often the right page is found, how fast, and what the index takes.
+"""Measures `porthole search`: how often the right page is found, the time of a search, and the size of the index.
 
     scripts/bench-search.py [--corpora ../shared/corpora] [--pages 50000] [--seed 1]
 
-Schools (a recorded web) is crawled whole. Then 50 titles of articles are searched for (wanted: the article among the first 3 in
-90%), and 50 anchor texts of links to an article that differ from its title (among the first 10 in 70%), both drawn by the
-seed: seed 1 is what results are stated for, tune on others. Then a synthetic web is crawled over HTTP on this machine, and
-searched for titles of its pages: 20 ms wanted at the median for the whole command.
+Schools (a recorded web) is crawled completely. Then 50 titles of articles are searched for (goal: the article is among the first 3
+in 90% of the searches), and 50 anchor texts of links to an article that differ from its title (goal: among the first 10 in 70%).
+Both are random samples: published results are those of seed 1; use other seeds for tuning. Then a synthetic web is crawled over
+HTTP on this machine, and searched for titles of its pages (goal: a median of 20 ms for the whole command).
 
 Needs a release build of porthole.
 """
@@ -46,10 +46,10 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
     parser.add_argument("--pages", type=int, default=50_000, help="pages of the synthetic web; 0: none")
-    parser.add_argument("--seed", type=int, default=1, help="draws the searches")
-    parser.add_argument("--schools", type=pathlib.Path, help="a workspace that has crawled schools already")
-    parser.add_argument("--synthetic", type=pathlib.Path, help="a workspace that has crawled the synthetic web already")
-    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawls store")
+    parser.add_argument("--seed", type=int, default=1, help="random seed of the searches")
+    parser.add_argument("--schools", type=pathlib.Path, help="an existing workspace with a crawl of Schools")
+    parser.add_argument("--synthetic", type=pathlib.Path, help="an existing workspace with a crawl of the synthetic web")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for the workspaces")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     return parser.parse_args()
 
@@ -57,13 +57,13 @@ def parse_options():
 def run(options, *arguments):
     command = [options.porthole, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 60):  # 60: the crawl found nothing more
+    if done.returncode not in (0, 60):  # 60: the crawl has no URLs left
         sys.exit(f"error: {' '.join(command)}: {done.stderr[-2000:]}")
     return done.stdout
 
 
 def crawl_schools(options, workspace):
-    """A critic of a tenth of the labelled pages, and a crawl of everything."""
+    """Trains a critic on a tenth of the labelled pages, and crawls everything."""
     web = options.corpora / "schools.warc.gz"
     lines = (options.corpora / "schools.labels.tsv").read_text().splitlines(keepends=True)
     labels = workspace.with_suffix(".tsv")
@@ -88,18 +88,18 @@ def crawl_synthetic(options, workspace):
 
 
 def fill(options, workspace):
-    """Brings the index up to date, and prints what that takes."""
+    """Updates the index, and prints its time and size."""
     began = time.monotonic()
     answer = json.loads(run(options, "-C", workspace, "search", "--json", "anything"))
     took, pages = time.monotonic() - began, answer["index"]["pages"]
     size = sum(file.stat().st_size for file in workspace.glob("porthole-readers.db*"))
     archive = sum(file.stat().st_size for file in (workspace / "pages").glob("*"))
-    print(f"  index: {pages:,} pages in {took:.1f} s ({pages / took:.0f}/s), {size / pages:,.0f} bytes a page "
+    print(f"  index: {pages:,} pages in {took:.1f} s ({pages / took:.0f}/s), {size / pages:,.0f} bytes per page "
           f"(archive: {archive / pages:,.0f})")
 
 
 def search(options, workspace, words, limit):
-    """The URLs that are found, and the milliseconds that the command takes: by the clock and of the processor."""
+    """The URLs that are found, and the wall time and CPU time of the command in milliseconds."""
     used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     began, before = time.monotonic(), used()
     out = run(options, "-C", workspace, "search", "--no-update", "--json", "--limit", limit, "--", words)
@@ -135,7 +135,7 @@ def measure_finding(options, workspace):
             if url not in found:
                 missed.append(words)
         share = 1 - len(missed) / len(drawn)
-        print(f"  {what}: among the first {first} in {share:.0%} ({wanted:.0%} wanted), "
+        print(f"  {what}: among the first {first} in {share:.0%} (goal: {wanted:.0%}), "
               f"{at_median(times)}")
         if missed:
             print(f"    missed: {', '.join(missed)}")
@@ -146,12 +146,12 @@ def measure_time(options, workspace):
     fill(options, workspace)
     titles = [title for (title,) in rows(workspace, "select title from crawl where state = 1 and title <> '' order by oid")]
     times = [search(options, workspace, words, 10)[1] for words in random.Random(options.seed).sample(titles, DRAWN)]
-    print(f"  titles: {at_median(times)} (20 ms wanted)")
+    print(f"  titles: {at_median(times)} (goal: 20 ms)")
 
 
 def at_median(times):
     clock, processor = (statistics.median(column) for column in zip(*times))
-    return f"{clock:.1f} ms at the median for the whole command, {processor:.1f} ms of the processor"
+    return f"median of {clock:.1f} ms wall time for the whole command, {processor:.1f} ms CPU time"
 
 
 if __name__ == "__main__":

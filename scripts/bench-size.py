@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""One large crawl: what memory it takes, and whether it keeps its pace.
+"""Measures the memory and the speed of one large crawl as it grows.
 
     scripts/bench-size.py [--web 5000000] [--pages 1000000] [--strategy porthole] [--json]
 
-The synthetic web is served as a proxy on this machine and made up meanwhile, traps, dead links and redirects included. It is
-larger than the crawl, so that there are as many pages to be had at the end as at the beginning. The figures are those that
-the crawl itself gives at /metrics, every second; memory is what its process has resident.
+The synthetic web is generated and served as a proxy on this machine, with traps, dead links and redirects. It is larger than the
+crawl, so that pages are as easy to find at the end as at the beginning. The figures are read from the crawl's /metrics every second;
+memory is the resident memory of its process.
 
-Allowed: 250 MB and 40 MB a million known URLs; the last 100,000 pages at 85% of the pace of the first; no ten seconds at less
-than 70% of the pace of the twenty before. An apprentice that learns once, with a million links waiting, scores all of them anew:
+Required: at most 250 MB plus 40 MB per million known URLs; the last 100,000 pages at 85% or more of the speed of the first; no ten
+seconds at less than 70% of the speed of the twenty before. The cost of rescoring a million queued links, when an apprentice is
+trained once:
 
     scripts/bench-size.py --pages 130000 --strategy apprentice:train=40000,again=1000,remember=2000000
 
-Allowed then: 10 s until all are scored and in their new order, 60 s more until the table has it, to the second; all at 70% of
-the pace of the twenty seconds before.
+Required then: all links are rescored and reordered within 10 s and written to the table within 60 s more, at 70% or more of the
+speed of the twenty seconds before. Times are measured to the second.
 """
 
 import argparse
@@ -52,16 +53,16 @@ def parse_options():
     parser.add_argument("--web", type=int, default=5_000_000, help="pages of the web (default: %(default)s)")
     parser.add_argument("--page-bytes", type=int, default=9_000, help="bytes of a page (default: %(default)s)")
     parser.add_argument("--pages", type=int, default=1_000_000, help="pages to crawl (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=1_000, help="fetches under way at once (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1_000, help="concurrent fetches (default: %(default)s)")
     parser.add_argument("--strategy", default="soft")
-    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawl stores")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for the workspace")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 
 def crawl(options, workspace, starts):
-    """Crawls until there are so many pages: a sample of the figures for every second."""
+    """Crawls `options.pages` pages. Returns a sample of the figures for every second."""
     port = free_port()
     command = [options.porthole, "-C", workspace, "crawl", "--polite", "off", "--workers", options.workers]
     command += ["--patience", "0", "--json", "--strategy", options.strategy, "--metrics", f"127.0.0.1:{port}"]
@@ -88,7 +89,7 @@ def crawl(options, workspace, starts):
 
 
 def look(process, port, database):
-    """The figures of the crawl at this moment; nothing before it has any."""
+    """The current figures of the crawl; None as long as there are none."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
             text = answer.read().decode()
@@ -112,7 +113,7 @@ def look(process, port, database):
 
 
 def behind(database):
-    """Whether all that waits is being scored anew, and the first and the last change that the table has yet to follow."""
+    """Whether the queue is being rescored, and the first and last change that is not yet in the table."""
     reader = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
         scoring = reader.execute("select count(*) from setting where name = 'crawl.scoring' and value <> ''").fetchone()
@@ -146,26 +147,26 @@ def report(options, samples, size):
         return
     for of in stretches:
         print(
-            "to {to:9,.0f}: {pages_per_second:6.0f} pages a second, {pages_per_cpu_second:6.0f} a CPU second, "
-            "{fetches:.2f} fetches a page, {resident:4.0f} MB".format(**of)
+            "to {to:9,.0f}: {pages_per_second:6.0f} pages per second, {pages_per_cpu_second:6.0f} per CPU second, "
+            "{fetches:.2f} fetches per page, {resident:4.0f} MB".format(**of)
         )
     print(
         "{pages:,.0f} pages ({fetches:,.0f} fetches) in {seconds:.0f} s, {known:,.0f} URLs known, {disk_gb:.1f} GB; "
-        "memory {peak_rss_mb:.0f} MB (allowed {allowed_rss_mb:.0f}); the last {0:,} pages at {last_to_first:.0%} of the pace "
-        "of the first, {last_to_first_cpu:.0%} of their pages a CPU second".format(STRETCH, **figures)
+        "memory {peak_rss_mb:.0f} MB (allowed {allowed_rss_mb:.0f}); the last {0:,} pages at {last_to_first:.0%} of the speed "
+        "of the first, {last_to_first_cpu:.0%} of their pages per CPU second".format(STRETCH, **figures)
     )
     if found := figures["slowest"]:
-        print("slowest ten seconds: from {pages:,.0f} pages on, at {ratio:.0%} of the pace before".format(**found))
+        print("slowest ten seconds: from {pages:,.0f} pages on, at {ratio:.0%} of the speed before".format(**found))
     if anew := figures["anew"]:
         print(
-            "scored anew: from {pages:,.0f} pages on, with {changes:,.0f} changes in {scored:.0f} s at {pace_scored:.0%} of the "
-            "pace before; the table has them {swept:.0f} s later, all in all at {pace:.0%} of the pace before, {pace_after:.0%} "
-            "of that afterwards, {pace_cpu:.0%} of the pages a CPU second".format(**anew)
+            "rescored: from {pages:,.0f} pages on, {changes:,.0f} changes in {scored:.0f} s at {pace_scored:.0%} of the speed "
+            "before; written to the table {swept:.0f} s later; overall {pace:.0%} of the speed before, {pace_after:.0%} "
+            "of that afterwards, {pace_cpu:.0%} of the pages per CPU second".format(**anew)
         )
 
 
 def slowest(samples):
-    """The ten seconds with the lowest pace against that of the twenty before them, and how many pages there were then."""
+    """The ten seconds with the lowest speed relative to that of the twenty before, and the number of pages then."""
     moments = []
     for end in samples:
         middle, begin = (since(samples, end["seconds"] - seconds) for seconds in (10, 30))
@@ -175,7 +176,7 @@ def slowest(samples):
 
 
 def scored_anew(samples):
-    """How long it took to score all that waits anew, and the table to follow; nothing if that was not seen, to its end."""
+    """The time to rescore the queue and to write it to the table; None if that did not happen or did not end."""
     during = [at for at, sample in enumerate(samples) if sample["scoring"]]
     if not during or during[0] == 0 or during[-1] + 1 == len(samples):
         return None
@@ -202,12 +203,12 @@ def pace(begin, end, time="seconds"):
 
 
 def since(samples, seconds):
-    """The last sample that was taken by then."""
+    """The last sample up to this time."""
     return next((sample for sample in reversed(samples) if sample["seconds"] <= seconds), None)
 
 
 def stretch(samples, first):
-    """The pace from a number of pages on."""
+    """The speed from a number of pages on."""
     begin, end = at(samples, first), at(samples, first + STRETCH)
     spent = {name: end[name] - begin[name] for name in ["pages", "seconds", "cpu_seconds", "fetches"]}
     return {
@@ -220,7 +221,7 @@ def stretch(samples, first):
 
 
 def at(samples, pages):
-    """The figures when there were so many pages, between the two samples around it."""
+    """The figures at a number of pages, interpolated between two samples."""
     before = {name: 0 for name in samples[0]}
     for sample in samples:
         if sample["pages"] >= pages > before["pages"] or pages == 0:

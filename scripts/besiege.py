@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Attacks a crawl from outside, and says whether good hosts still get their pages.
+"""Attacks a crawl with hostile servers, host names and files, and checks that pages of good hosts are still fetched.
 
     scripts/besiege.py [--porthole PATH] [--list] [NAME...]
 
-The pace is the number of requests in ten seconds to each of ten good hosts at `delay = 0.5`, as the mean of the hosts; it
-is measured once undisturbed (about 19) and then in a crawl of the same hosts and of those that attack. An attack passes if
-the pace stays at 90% or more. Attacks on the archive, the database or a victim's address have a bar of their own, which the
-last column names. An attack that did not take place, because the crawl never came to it, counts as one that succeeded:
+The pace is the number of requests in ten seconds to each of ten good hosts at `delay = 0.5`, as the mean over the hosts. It
+is measured once without an attack (about 19) and then in a crawl of the same hosts and the attacking ones. The crawl withstands
+an attack if the pace stays at 90% or more. Attacks on the archive, the database or a victim's address have another criterion,
+which the last column names. If an attack did not take place, because the crawl never reached it, it counts as successful, since
 nothing was shown. Without NAMEs, all attacks run one after the other, in about six minutes. Exits with 1 if one succeeds.
 
-Everything happens in Linux namespaces that end with the script: a network that has a loopback device and nothing else, and
-a mount of our own over /etc/resolv.conf, so that the names that the crawl asks for are answered, or not answered, by a DNS
-server of this script. The files of the machine are not changed. `unshare` (util-linux) must be allowed to make user
-namespaces. `clock-back` needs libfaketime; if it is not installed, Debian's package is downloaded and unpacked into the
-temporary folder, and if that does not work the attack is skipped.
+Everything happens in Linux namespaces that end with the script: a network that has only a loopback device, and a private mount
+over /etc/resolv.conf, so that the DNS server of this script answers, or does not answer, all lookups of the crawl. No file of
+the machine is changed. `unshare` (util-linux) must be allowed to create user namespaces. `clock-back` needs libfaketime; if it
+is not installed, Debian's package is downloaded and unpacked into the temporary folder, and if that fails the attack is skipped.
 """
 
 import argparse
@@ -48,7 +47,7 @@ GOOD_HOSTS = 10
 DELAY = 0.5
 WARM_UP, WINDOW = 5, 10
 ENOUGH = 0.9
-# A run that takes longer than this is ended from outside.
+# A run that takes longer than this is killed.
 LONGEST_RUN = 900
 NAMESERVER = "127.0.0.53"
 OWL = "owl nest plumage wings barn hunts prey chicks eggs talons feathers hoot roost beak perch fledgling".split()
@@ -71,7 +70,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attacks", nargs="*", metavar="NAME", help="attacks to run (default: all)")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
-    parser.add_argument("--strategy", default="soft", help="of the crawl (default: %(default)s)")
+    parser.add_argument("--strategy", default="soft", help="strategy of the crawl (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="name the attacks")
     options = parser.parse_args()
     if unknown := set(options.attacks) - set(ATTACKS):
@@ -81,7 +80,7 @@ def parse_options():
 
 
 def run_in_namespaces(options):
-    """Runs this script again where nothing but this machine can be reached; all its processes end with it."""
+    """Runs this script again in a network that reaches only this machine; all its processes end with it."""
     if not shutil.which(options.porthole):
         sys.exit(f"error: there is no {options.porthole}: cargo build --release -p porthole")
     unshare = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork", "--kill-child"]
@@ -102,7 +101,7 @@ def run_in_namespaces(options):
 
 
 def provide_faketime(folder):
-    """Puts libfaketime into the folder if the machine does not have it; the package is not installed."""
+    """Unpacks libfaketime into the folder if the machine does not have it; the package is not installed."""
     if find_faketime(folder) or not shutil.which("apt-get"):
         return
     with contextlib.suppress(subprocess.SubprocessError):
@@ -118,7 +117,7 @@ def find_faketime(folder):
 
 
 def besiege(options, folder):
-    """Runs the attacks, inside the namespaces. The exit code."""
+    """Runs the attacks, inside the namespaces. Returns the exit code."""
     own_network(folder)
     web, names = Web(), Names()
     with serving(web, names):
@@ -134,7 +133,7 @@ def besiege(options, folder):
 
 
 def own_network(folder):
-    """Starts the loopback device of the new network, and sends look-ups to our own nameserver."""
+    """Starts the loopback device of the new network, and directs lookups to our own nameserver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         up_and_running = 0x1 | 0x40
         fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", up_and_running))  # SIOCSIFFLAGS
@@ -150,12 +149,12 @@ def own_network(folder):
 
 @dataclasses.dataclass
 class Answer:
-    """What a server says to a request."""
+    """A server's answer to a request."""
 
     body: bytes
     status: str = "200 OK"
     headers: str = "Content-Type: text/html\r\n"
-    # Bytes a second; all at once if there are none.
+    # Bytes per second; 0: all at once.
     rate: int = 0
 
 
@@ -163,21 +162,21 @@ NOT_FOUND = Answer(b"nothing here", "404 Not Found")
 
 
 class Web:
-    """All hosts, on port 80 of every address; good ones are there from the beginning, others are added."""
+    """All hosts, on port 80 of every address. Good hosts exist from the beginning, others are added."""
 
-    # Where one address listens and the others do not.
+    # A port on which only one address listens.
     SINGLE = ("127.9.0.1", 81)
 
     def __init__(self):
         self.forget()
 
     def forget(self):
-        """Leaves only good hosts, and no requests."""
+        """Removes all hosts except the good ones, and all recorded requests."""
         self.requests = []
         self.hosts = {}
 
     def add(self, host, answer):
-        """`answer` takes a path and gives an [`Answer`]."""
+        """Adds a host. `answer` maps a path to an `Answer`."""
         self.hosts[host] = answer
 
     async def talk(self, reader, writer):
@@ -207,11 +206,11 @@ class Web:
                 await asyncio.sleep(1)
 
     def moments(self, hosts, path=None, since=0.0):
-        """When hosts were asked for a path, or for anything."""
+        """Times of the requests to hosts, for one path or for all."""
         return [at for at, host, what in self.requests if host in hosts and path in (None, what) and at >= since]
 
     def pace(self, begin, end):
-        """Requests to a good host between two moments, as the mean of all of them."""
+        """Number of requests to a good host between two times, as the mean over these hosts."""
         inside = [host for at, host, _ in self.requests if begin <= at < end and host.startswith("good")]
         return len(inside) / GOOD_HOSTS
 
@@ -220,7 +219,7 @@ class Names(asyncio.DatagramProtocol):
     """A DNS server. Names with `dead` in them are never answered."""
 
     def __init__(self):
-        # Names that were asked for.
+        # Names that were looked up.
         self.asked = set()
 
     def connection_made(self, transport):
@@ -233,7 +232,7 @@ class Names(asyncio.DatagramProtocol):
         if addresses is None:
             return
         kind = struct.unpack_from(">H", packet, end)[0]
-        # 1 is A; nobody here has another kind of address.
+        # 1 is A; no host here has another kind of address.
         addresses = addresses if kind == 1 else []
         head = packet[:2] + struct.pack(">HHHHH", 0x8180, 1, len(addresses), 0, 0)
         record = struct.pack(">HHHIH", 0xC00C, 1, 1, 60, 4)
@@ -251,13 +250,13 @@ def read_name(packet):
 
 
 def addresses_of(name):
-    """Good hosts are in networks and domains of their own; None is no answer at all."""
+    """The addresses of a name; None: no answer at all. Each good host has its own network and domain."""
     if "dead" in name:
         return None
     if found := re.fullmatch(r"good(\d+)\.test", name):
         return [f"127.1.{found[1]}.1"]
     if found := re.fullmatch(r"two(\d+)\.test", name):
-        # Nobody listens at the first one on this port.
+        # At the first address, nothing listens on this port.
         return [f"127.8.{int(found[1]) % 250}.{int(found[1]) // 250 + 1}", Web.SINGLE[0]]
     number = zlib.crc32(name.encode())
     return [f"127.2.{number % 250}.{number // 250 % 250 + 1}"]
@@ -288,9 +287,9 @@ def page(text, links, title="a page"):
 
 
 def words(chance, *shares):
-    """A text of words from lists, with the number of each, and of some that occur on no other page.
+    """A text with a given number of words from each list, and some words that occur on no other page.
 
-    All words of a list come equally often, so that the critic gives each of them the same weight."""
+    All words of a list occur equally often, so that the critic gives each of them the same weight."""
     chosen = []
     for of, count in shares:
         chosen += of * (count // len(of)) + chance.sample(of, count % len(of))
@@ -305,7 +304,7 @@ def owl_text(number=0):
 
 
 def good_page(host, path):
-    """A page that may be about owls, with links to its host; those of pages that are surely about owls are better."""
+    """A page with links to its own host. Links of pages that are clearly about owls have a higher priority."""
     if path == "/robots.txt":
         return NOT_FOUND
     number = int(re.sub(r"\D", "", path) or 0)
@@ -315,7 +314,7 @@ def good_page(host, path):
 
 @dataclasses.dataclass
 class Result:
-    """What became of an attack."""
+    """The result of an attack."""
 
     point: str
     # None if the attack was skipped.
@@ -325,7 +324,7 @@ class Result:
     note: str = ""
 
     def only_if(self, took_place):
-        """A crawl that never met the attack has not withstood it."""
+        """This result, or a failure if the attack did not take place."""
         if self.passed and not took_place:
             return dataclasses.replace(self, passed=False, note=f"the attack did not take place {self.note}".strip())
         return self
@@ -338,7 +337,7 @@ class Result:
 
 
 class Siege:
-    """A trained workspace that every attack gets a copy of, and the web."""
+    """The web, and a trained workspace of which every attack gets a copy."""
 
     def __init__(self, options, folder, web, names):
         self.options, self.folder, self.web, self.names = options, folder, web, names
@@ -350,7 +349,7 @@ class Siege:
         for topic, of, other in [("Owls", OWL, BREAD), ("Bread", BREAD, OWL)]:
             (examples / topic).mkdir(parents=True)
             for number in range(12):
-                # Words of the other topic occur, too: no single word decides.
+                # Words of the other topic also occur, so that no single word decides.
                 text = words(random.Random(f"{topic}{number}"), (of, 48), (other, 16), (COMMON, 32))
                 (examples / topic / f"{number}.txt").write_text(text)
         for command in [
@@ -363,7 +362,7 @@ class Siege:
 
     @contextlib.contextmanager
     def workspace(self, delay=DELAY):
-        """A workspace of its own."""
+        """Creates a copy of the workspace."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="workspace-", dir=self.folder))
         try:
             shutil.copytree(self.trained, folder, dirs_exist_ok=True)
@@ -388,7 +387,7 @@ class Siege:
                 stop(child)
 
     def run(self, *command):
-        """A command that must not take long. Its exit code and what it prints."""
+        """Runs a command with a time limit. Returns its exit code and output."""
         done = subprocess.run([self.options.porthole, *command], capture_output=True, timeout=60)
         return done.returncode, done.stdout + done.stderr
 
@@ -408,7 +407,7 @@ class Siege:
         return self.web.pace(begin, begin + WINDOW)
 
     def attack(self, point, starts, took_place, warm_up=WARM_UP):
-        """Crawls good hosts beside these starts, compares the pace, and asks whether the attack took place."""
+        """Crawls the good hosts together with these starts, compares the pace, and checks that the attack took place."""
         undisturbed = self.undisturbed
         with self.workspace() as workspace, self.crawl(workspace, GOOD_STARTS + starts) as child:
             attacked = self.pace(warm_up)
@@ -421,7 +420,7 @@ GOOD_STARTS = [f"http://good{number}.test/" for number in range(GOOD_HOSTS)]
 
 
 def stop(child):
-    """Ends a crawl as Ctrl-C does, and if that takes long, at once."""
+    """Ends a crawl by SIGINT, and by SIGKILL if that takes too long."""
     if child.poll() is None:
         child.send_signal(signal.SIGINT)
         try:
@@ -432,11 +431,11 @@ def stop(child):
 
 
 def end_in_words(child):
-    """How a crawl ended that should still run; nothing if it does."""
+    """How a crawl ended that should still run; empty if it runs."""
     code = child.poll()
     if code is None:
         return ""
-    return f"the crawl died of {signal.Signals(-code).name}" if code < 0 else f"the crawl ended with {code}"
+    return f"the crawl was killed by {signal.Signals(-code).name}" if code < 0 else f"the crawl ended with {code}"
 
 
 def gzip_members(siege):
@@ -451,12 +450,12 @@ def gzip_members(siege):
         code, _ = siege.run("-C", workspace, "examples", "add", "/Owls", "http://members.test/")
     if code < 0:
         result.passed = False
-        result.note += f"; examples add died of {signal.Signals(-code).name}"
+        result.note += f"; examples add was killed by {signal.Signals(-code).name}"
     return result
 
 
 def deadly_page(siege):
-    """G1: a page at which the process dies is dropped after some deaths, and nothing else is."""
+    """G1: a page that crashes the process is dropped after some crashes, and no other page is."""
     undisturbed, deaths, most = siege.undisturbed, 0, 6
     siege.web.add("fatal.test", lambda path: NOT_FOUND if path == "/robots.txt" else Answer(b"x" * 60, rate=1))
     with siege.workspace() as workspace:
@@ -468,13 +467,13 @@ def deadly_page(siege):
                 if not siege.web.moments(["fatal.test"], "/", began):
                     pace = siege.pace(0)
                     passed = pace >= ENOUGH * undisturbed and not end_in_words(child)
-                    return Result("G1", passed, undisturbed, pace, f"dropped after {deaths} deaths").only_if(deaths)
-                # It has been asked for, and the crawl has had time to write that down.
+                    return Result("G1", passed, undisturbed, pace, f"dropped after {deaths} crashes").only_if(deaths)
+                # It has been requested, and the crawl has had time to record that.
                 time.sleep(1)
                 child.kill()
                 child.wait()
                 deaths += 1
-    return Result("G1", False, undisturbed, None, f"asked for again after each of {most} deaths")
+    return Result("G1", False, undisturbed, None, f"requested again after each of {most} crashes")
 
 
 def long_values(siege):
@@ -515,7 +514,7 @@ def open_database(workspace):
 
 
 def dead_names(siege):
-    """G3: a page with links to 3,000 names, each of a domain of its own, that no nameserver answers for."""
+    """G3: a page with links to 3,000 names, each in its own domain, for which no nameserver answers."""
     return dead_hosts(siege, [f"dead{number}.test" for number in range(3000)])
 
 
@@ -530,13 +529,13 @@ def dead_hosts(siege, names):
 
 
 def slow_addresses(siege):
-    """G3: 300 addresses of 250 networks that send 300 bytes a second."""
+    """G3: 300 addresses in 250 networks that send 300 bytes per second."""
     addresses = [f"127.3.{number % 250}.{number // 250 + 1}" for number in range(300)]
     return slow_hosts(siege, addresses, lambda path: NOT_FOUND if path == "/robots.txt" else SLOW)
 
 
 def slow_network(siege):
-    """G3: 250 addresses of one network that send 300 bytes a second, as robots.txt too."""
+    """G3: 250 addresses in one network that send 300 bytes per second, also for robots.txt."""
     return slow_hosts(siege, [f"127.4.0.{number + 1}" for number in range(250)], lambda path: SLOW)
 
 
@@ -551,14 +550,14 @@ def slow_hosts(siege, addresses, answer):
 
 
 def hub_of(siege, links):
-    """A start that has these links."""
+    """A start page with these links."""
     siege.web.add("hub.test", lambda path: NOT_FOUND if path == "/robots.txt" else page(owl_text(), links))
     return ["http://hub.test/"]
 
 
 def large_site(siege):
     """G4: a site with 200,000 links that are better than those of all others; the pace is that from second 32 on."""
-    # Of one page, 10,000 links are taken; a good host lives for half a minute on what the crawl has taken already.
+    # 10,000 links are read per page. URLs of a good host that were taken before last for half a minute.
     lists = [page(owl_text(part), [f"/x/{part}/{number}" for number in range(10_000)]) for part in range(20)]
 
     def answer(path):
@@ -568,14 +567,14 @@ def large_site(siege):
         return lists[int(found[1])] if found else page(owl_text(path), [])
 
     siege.web.add("large.test", answer)
-    # More than 100,000 links, at least.
+    # At least 100,000 links must have been found.
     met = lambda: sum(path.startswith("/list") for _, _, path in siege.web.requests) >= 15
     return siege.attack("G4", [f"http://large.test/list{part}" for part in range(20)], met, warm_up=32)
 
 
 def power_cut(siege):
-    """G5: 3,000 bytes are missing at the end of the archive; the crawl goes on, and no row leads to another page."""
-    # The default strategy reads archived pages again when it resumes, and soft focus does not.
+    """G5: 3,000 bytes are missing at the end of the archive. The crawl continues, and no row refers to another page's record."""
+    # The default strategy reads archived pages when it resumes, soft focus does not.
     with concurrent.futures.ThreadPoolExecutor() as both:
         results = list(both.map(functools.partial(resume_after_power_cut, siege), ["soft", "porthole"]))
     notes = [note for _, note in results]
@@ -583,7 +582,7 @@ def power_cut(siege):
 
 
 def resume_after_power_cut(siege, strategy):
-    """Whether a crawl goes on as it should, and what it does."""
+    """Whether a crawl resumes correctly, and a note about it."""
     with siege.workspace() as workspace:
         with siege.crawl(workspace, GOOD_STARTS, strategy=strategy) as child:
             time.sleep(8)
@@ -599,7 +598,7 @@ def resume_after_power_cut(siege, strategy):
                     return False, f"{ended} ({[line for line in log if line][-1]})"
         wrong, right = misplaced_rows(workspace)
         fetches = count_fetches(workspace) - before
-    return fetches > 0 and not wrong, f"{fetches} fetches, {wrong} of {wrong + right} rows lead to another page"
+    return fetches > 0 and not wrong, f"{fetches} fetches, {wrong} of {wrong + right} rows refer to another page"
 
 
 def count_fetches(workspace):
@@ -612,9 +611,9 @@ def last_segment(workspace):
 
 
 def misplaced_rows(workspace):
-    """How many rows of pages lead to the record of another page or into the middle of one, and how many do not.
+    """The number of rows that refer to another page's record or into the middle of one, and the number of the others.
 
-    A row whose record is not there at all is no error: that is what a power cut takes away."""
+    A row without a record is no error: a power cut may have lost it."""
     segments = {int(re.search(r"\d+", path.name)[0]): path.read_bytes() for path in (workspace / "pages").glob("*.warc.gz")}
     with contextlib.closing(open_database(workspace)) as reader:
         rows = reader.execute('select url, segment, "offset", length from crawl where segment is not null').fetchall()
@@ -624,7 +623,7 @@ def misplaced_rows(workspace):
 
 
 def is_record_of(url, packed):
-    """Whether it is the record of a URL; None if there is nothing."""
+    """Whether it is the record of a URL; None if there is no record."""
     if not packed:
         return None
     try:
@@ -644,7 +643,7 @@ def wildcard_rules(siege):
 
 
 def flipped_byte(siege):
-    """G7: a flipped byte at 1 MB and 2,000 bytes missing at the end; the archive keeps the rest."""
+    """G7: a flipped byte at 1 MB and 2,000 bytes missing at the end. The rest of the archive must be kept."""
     siege.web.add("fat.test", fat_page)
     with siege.workspace(delay=0) as workspace:
         with siege.crawl(workspace, ["http://fat.test/0"], "--polite", "off", "--pages", "60") as child:
@@ -669,14 +668,14 @@ def flipped_byte(siege):
 
 
 def fat_page(path):
-    """100 KB that cannot be compressed well."""
+    """A page of 100 KB that compresses badly."""
     number = int(re.sub(r"\D", "", path) or 0)
     noise = base64.b64encode(random.Random(number).randbytes(75_000)).decode()
     return page(owl_text(number) + " " + noise, [f"/{2 * number + link}" for link in (1, 2)])
 
 
 def two_addresses(siege):
-    """G8: 300 names that have a closed address and then a victim's; at `delay = 2` it gets a request every 2 s."""
+    """G8: 300 names with a closed address and then a victim's. At `delay = 2` the victim may get one request every 2 s."""
     pages = lambda path: NOT_FOUND if path == "/robots.txt" else page(owl_text(path), [f"{path}{link}" for link in range(5)])
     names = [f"two{number}.test" for number in range(300)]
     for name in names:
@@ -690,7 +689,7 @@ def two_addresses(siege):
             time.sleep(seconds)
     moments = siege.web.moments(names)
     asked = sum(at < moments[0] + seconds for at in moments)
-    # A victim that is not asked at all is spared, too, if the names were looked up.
+    # No request to the victim is also good, if the names were looked up.
     result = Result("G8", asked <= seconds / delay + 2, note=f"{asked} requests to one address in {seconds} s")
     return result.only_if(siege.names.asked.intersection(names))
 
@@ -716,13 +715,13 @@ def clock_back(siege):
 
 
 def is_set_back(process, environment):
-    """Whether a process has the library, and the library does what it should."""
+    """Whether a process has loaded the library, and the library works."""
     shown = subprocess.run(["date", "+%s"], env=os.environ | environment, capture_output=True, timeout=10).stdout
     return "libfaketime" in maps_of(process) and abs(int(shown) - time.time() + 3600) < 60
 
 
 def maps_of(process):
-    # The processes of a new namespace have other numbers in the /proc of the old one.
+    # Processes of a new namespace have other ids in the /proc of the old one.
     with contextlib.suppress(OSError):
         for status in pathlib.Path("/proc").glob("[0-9]*/status"):
             if re.search(rf"(?m)^NSpid:.*\t{process}$", status.read_text()):

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Workers that are killed and stopped while they crawl together on one PostgreSQL.
+"""Checks that a crawl by several workers on one PostgreSQL stays correct when workers are killed and stopped.
 
     scripts/chaos.py [--porthole PATH] [--workers 4] [--seconds 600] [--pages 200000] [--every 5] [--seed 1] [--latency 0.03]
                      [--no-hubs] [--compare 60] [--keep]
 
-Four workers crawl a made-up web through proxies on this machine, one for each worker, so that the web knows who asks. Every
-few seconds one of them is killed with -9 and started again, or stopped (SIGSTOP) until its session with the database is gone
-and then continued. Once, PostgreSQL itself is killed with -9 and started again. A reader holds a REPEATABLE READ snapshot as long as it can.
-After `--seconds` the workers are left alone until nothing is left to fetch. Hubs are computed and visited again; a trigger notes
-every URL that the crawl queues again, so that such visits are told from results that nobody asked for.
+Four workers crawl a generated web through proxies on this machine, one for each worker, so that the web knows which worker makes a
+request. Every few seconds one of them is killed (SIGKILL) and started again, or stopped (SIGSTOP) until its session with the
+database has ended and then continued. Once, PostgreSQL itself is killed and started again. A reader holds a REPEATABLE READ snapshot
+as long as it can. After `--seconds` the workers run undisturbed until nothing is left to fetch. Hubs are computed and visited again;
+a trigger records every URL that the crawl queues again, to distinguish these visits from duplicate results.
 
-With `--compare N` the crawl is first left alone three times for N seconds, without, with and again without the reader, and the pages a second of
-each are shown.
+With `--compare N` the crawl first runs undisturbed three times for N seconds, without, with and again without the reader, and the
+pages per second of each run are printed.
 
 Then the log of the web and the tables must show:
  - no URL is lost: the URLs in the tables are those that the pages link to, and none is left in the queue;
- - none was fetched twice, except for those that a worker or PostgreSQL was killed, or a worker stopped, before it had committed them, and
-   hubs that were queued again; and every URL has one result, and one more for each time that it was queued again;
- - no request came from a worker after another one had the shard, except for those that were being sent when it was stopped;
- - no site had two requests at once, with the same exception;
+ - no URL was fetched twice, except hubs that were queued again, and URLs whose fetch was not committed because a worker or PostgreSQL
+   was killed or the worker was stopped; every URL has one result, and one more for each time that it was queued again;
+ - no worker made a request after another one had taken over the shard, except requests that were being sent when it was stopped;
+ - no site had two requests at the same time, with the same exception;
  - rows are numbered without gaps, and the counts are those of the tables.
-Exits with 1 if one of them does not hold. Needs Debian's PostgreSQL; everything is on this machine.
+Exits with 1 if one of these does not hold. Needs Debian's PostgreSQL; everything runs on this machine.
 """
 
 import argparse
@@ -42,7 +42,7 @@ import time
 
 SITES, REQUESTS = 400, 12
 SESSION, TAKEOVER = 3, 3
-# A request is being sent when its worker is stopped if it arrives this soon afterwards, or after it was continued.
+# A request counts as "being sent" if it arrives within this many seconds after its worker was stopped or continued.
 DISPATCH = 0.25
 LINK = re.compile(rb"<a href=(\S+?)>")
 
@@ -72,12 +72,12 @@ def parse_options():
     parser = option_parser(__doc__, workers=4, pages=200_000, latency=0.03)
     parser.add_argument("--seconds", type=int, default=600, help="time with kills and stops (default: %(default)s)")
     parser.add_argument("--every", type=float, default=5, help="seconds between two of them (default: %(default)s)")
-    parser.add_argument("--compare", type=int, default=0, metavar="SECONDS", help="measure the cost of the reader before")
+    parser.add_argument("--compare", type=int, default=0, metavar="SECONDS", help="first measure the cost of the reader, for N seconds per run")
     return parser.parse_args()
 
 
 def option_parser(description, workers, pages, latency):
-    """The options of every script that crawls the made-up web with several workers, with these defaults."""
+    """Options that scripts which crawl the generated web with several workers share, with these defaults."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = pathlib.Path(__file__).resolve().parent.parent
     parser.add_argument("--porthole", default=str(root / "target/release/porthole"))
@@ -127,7 +127,7 @@ class Cluster:
         sys.exit("error: PostgreSQL did not start")
 
     def kill(self):
-        """Ends it as a crash would, and starts it again."""
+        """Kills it, as a crash would, and starts it again."""
         postmaster = int((self.folder / "data/postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
         self.process.wait()
@@ -152,7 +152,7 @@ class Cluster:
 
 
 class Web:
-    """A made-up web behind one proxy for each worker, in a process of its own, which logs every request."""
+    """A generated web behind one proxy for each worker, in a separate process, which logs every request."""
 
     def __init__(self, log, options):
         self.log, self.latency, self.pages_of_site = log, options.latency, max(options.pages // SITES, 1)
@@ -171,7 +171,7 @@ class Web:
         self.process.join()
 
     def requests(self):
-        """Beginning, end, worker, host and path of every request for a page, in the order of the beginnings."""
+        """Start, end, worker, host and path of every request for a page, in the order of their starts."""
         found = []
         for line in self.log.read_text().splitlines():
             begin, end, worker, host, path = line.split(" ")
@@ -195,7 +195,7 @@ def serve(web):
 
 
 class Proxy(asyncio.Protocol):
-    """A connection to a proxy. It has one request under way at a time, as HTTP/1.1 clients do."""
+    """A connection to a proxy, with one request at a time, as in HTTP/1.1."""
 
     def __init__(self, web, loop, log, worker):
         self.web, self.loop, self.log, self.worker, self.received = web, loop, log, worker, b""
@@ -240,7 +240,7 @@ def make_page(host, path, pages_of_site):
 
 
 def reachable(pages_of_site):
-    """All URLs, from the first page of the first site on."""
+    """All URLs that can be reached from the first page of the first site."""
     first = ("site0.test", "/0")
     known, waiting = {first}, [first]
     while waiting:
@@ -256,16 +256,16 @@ def reachable(pages_of_site):
 
 
 class Fleet:
-    """The workers, what was done to them, and who owned which shard when."""
+    """The workers, the kills and stops, and the owner of every shard over time."""
 
-    # Where the proxies are.
+    # Host of the proxies.
     HOST = "127.0.0.1"
 
     def __init__(self, options, folder, cluster, web):
         self.options, self.folder, self.cluster, self.web = options, folder, cluster, web
         self.chance = random.Random(options.seed)
         self.workers = [None] * options.workers
-        # Moments at which a worker lost what it had not committed: (from, until, worker or None for all).
+        # Times at which a worker lost uncommitted work: (from, until, worker or None for all).
         self.cuts = []
         # For every shard: times and owners.
         self.owners = collections.defaultdict(list)
@@ -296,7 +296,7 @@ class Fleet:
             )
 
     def note_requeued(self):
-        """Lets the database note which URLs are queued again, and when."""
+        """Creates a trigger that records which URLs are queued again, and when."""
         self.cluster.ask(
             "create table requeued_at(oid bigint not null, at double precision not null);"
             "create function note_requeued() returns trigger language plpgsql as $$ begin"
@@ -306,7 +306,7 @@ class Fleet:
         )
 
     def inside(self, worker):
-        """What a worker's command begins with."""
+        """The beginning of a worker's command line."""
         return []
 
     def start(self, worker):
@@ -362,7 +362,7 @@ class Fleet:
         return reader
 
     def compare(self):
-        """Measures pages a second without, with and again without a reader."""
+        """Measures pages per second without, with and again without a reader."""
         time.sleep(10)
         rates = []
         for has_reader in (False, True, False):
@@ -376,7 +376,7 @@ class Fleet:
                 reader.kill()
                 reader.wait()
         cost = 1 - rates[1] / ((rates[0] + rates[2]) / 2)
-        say("pages a second without, with, without the reader: " + ", ".join(f"{rate:.0f}" for rate in rates) + f"; it costs {cost:.0%}")
+        say("pages per second without, with, without the reader: " + ", ".join(f"{rate:.0f}" for rate in rates) + f"; it costs {cost:.0%}")
 
     def fetched(self):
         return int(self.cluster.ask('select count(*) from "fetch"'))
@@ -439,14 +439,14 @@ def check(options, fleet, web):
     left = [row[0] for row in rows if row[1] == "0"]
     expect(not left, f"{len(left)} URLs are left in the queue, such as {left[:3]}")
     several = [row[0] for row in rows if int(row[2]) > 1 + len(requeued.get(row[0], []))]
-    expect(not several, f"{len(several)} URLs have more results than were asked for, such as {several[:3]}")
+    expect(not several, f"{len(several)} URLs have more results than visits that were queued, such as {several[:3]}")
     visited = sum(int(row[2]) > 1 for row in rows)
     asked = {f"http://{host}{path}" for *_, host, path in requests}
     never = [row[0] for row in rows if row[1] == "1" and row[0] not in asked]
-    expect(not never, f"{len(never)} pages in the tables were never asked for")
+    expect(not never, f"{len(never)} pages in the tables were never requested")
 
     def is_excused(begin, worker, until, url=None):
-        """Whether a worker lost what it had begun before another request, or the URL was queued again."""
+        """Whether a worker lost an uncommitted fetch before another request, or the URL was queued again."""
         if any(begin <= at <= until for at in requeued.get(f"http://{url}", [])):
             return True
         return any(begin - 1 <= end and start <= until and who in (None, worker) for start, end, who in fleet.cuts)
@@ -461,7 +461,7 @@ def check(options, fleet, web):
         for (begin, _, worker), (later, *_) in zip(times, times[1:])
         if not is_excused(begin, worker, later, url)
     ]
-    expect(not bad, f"{len(bad)} URLs were asked for again without a kill in between, such as {bad[:3]}")
+    expect(not bad, f"{len(bad)} URLs were requested again without a kill in between, such as {bad[:3]}")
 
     shards = {host: int(shard) for host, shard in cluster.rows("select host, (sid >> 56) & 255 from site")}
 
@@ -473,11 +473,11 @@ def check(options, fleet, web):
     for begin, _, worker, host, path in requests:
         history = fleet.owners[shards[host]]
         at = bisect.bisect([since for since, _ in history], begin)
-        # Owners are looked at a few times a second: one that was seen before and after the request is the owner.
+        # Owners are sampled a few times a second: the one seen before and after the request is the owner.
         before = history[at - 1][1] if at else -1
         is_steady = at == 0 or begin - history[at - 1][0] > 0.5
         if before not in (-1, worker) and is_steady and at:
-            # It may have got the shard since the last look.
+            # It may have got the shard since the last sample.
             soon = at < len(history) and history[at][1] == worker and history[at][0] - begin < 5
             if soon:
                 continue
@@ -496,7 +496,7 @@ def check(options, fleet, web):
             if begin < before_end and not is_excused(before_begin, before_worker, begin):
                 together += 1
         last[host] = max(last.get(host, (0,)), (end, worker, begin))
-    expect(together == 0, f"{together} requests were made while another one to the same site was under way")
+    expect(together == 0, f"{together} requests were made while another one to the same site was in flight")
 
     for table in ("crawl", "edge", "site"):
         gaps = cluster.ask(f"select coalesce(max(rowid), 0) - count(*) from {table}")
@@ -506,12 +506,12 @@ def check(options, fleet, web):
     found = cluster.ask(f"select count(*), {states}, (select count(*) from edge) from crawl")
     expect(counted == found, f"the counts are {counted}, the tables have {found}")
     doubles = cluster.ask("select count(*) from (select src, dst from edge group by src, dst having count(*) > 1) as twice")
-    expect(doubles == "0", f"{doubles} links are there twice")
+    expect(doubles == "0", f"{doubles} links are in the table twice")
 
     done = ", ".join(f"{count} {what}" for what, count in sorted(fleet.counts.items()))
     say(
         f"{len(requests)} requests for {len(by_url)} URLs in {fleet.seconds:.0f} s by {options.workers} workers; {done}; "
-        f"{sum(len(times) - 1 for times in again.values())} requests again, {dispatched} while being stopped, "
+        f"{sum(len(times) - 1 for times in again.values())} repeated requests, {dispatched} while being stopped, "
         f"{len(skipped)} URLs refused, {visited} URLs visited again; {'FAILED' if failures else 'all checks hold'}"
     )
     return failures

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Archives and exports as other programs see them: warcio, wacz and pywb check, index, validate and replay them.
+"""Checks archives and exports by other programs: warcio, wacz and pywb check, index, validate and replay them.
 
     scripts/check-archives.py [--corpora ../shared/corpora] [--pages 1200] [--rows 50000]
 
 Schools (a recorded web) is served on this machine and crawled over HTTP. The workspace's own WARC files, an export as WARC and
-one as WACZ are checked by warcio and wacz, replayed in pywb, and compared with the pages that were served; so is a crawl that was
-killed (SIGKILL) and resumed, and one that is compressed by zstd, killed and resumed. The exported WARC is crawled again, which
-must give the same judgments. Parquet is read by pyarrow and DuckDB, GraphML by networkx. Then a synthetic web of --rows pages is
-crawled, and every export of it must have as many rows, also if it was killed and resumed. What an archive costs is measured by
-scripts/bench-crawl.py.
+one as WACZ are checked by warcio and wacz, replayed in pywb, and compared with the pages that were served. The same is done for a
+crawl that was killed (SIGKILL) and resumed, and for one with zstd compression that was killed and resumed. A crawl of the exported
+WARC files must give the same judgments. Parquet is read by pyarrow and DuckDB, GraphML by networkx. Then a synthetic web of --rows
+pages is crawled, and every export of it must have as many rows, even if the export is killed and resumed. scripts/bench-crawl.py
+measures the cost of an archive.
 
-Needs a release build of porthole. The other programs are installed from PyPI into target/archive-tools.
+Needs a release build of porthole. The other programs are installed from PyPI in target/archive-tools.
 """
 
 import argparse
@@ -60,11 +60,11 @@ def main():
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "../shared/corpora")
-    parser.add_argument("--pages", type=int, default=1_200, help="pages of schools to crawl; 0: none")
+    parser.add_argument("--pages", type=int, default=1_200, help="pages of Schools to crawl; 0: none")
     parser.add_argument("--rows", type=int, default=50_000, help="pages of the synthetic web; 0: none")
-    parser.add_argument("--only", help="of the exports of many rows those of this format")
-    parser.add_argument("--synthetic", type=pathlib.Path, help="a workspace that has crawled the synthetic web already")
-    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawls store")
+    parser.add_argument("--only", help="only exports in this format, of those with many rows")
+    parser.add_argument("--synthetic", type=pathlib.Path, help="an existing workspace with a crawl of the synthetic web")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for the workspaces")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
     return parser.parse_args()
 
@@ -84,7 +84,7 @@ def tell(what, is_good, detail=""):
         failures.append(what)
 
 
-def porthole(options, *arguments, codes=(0, 60)):  # 60: the crawl found nothing more
+def porthole(options, *arguments, codes=(0, 60)):  # 60: the crawl has no URLs left
     command = [options.porthole, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in codes:
@@ -93,7 +93,7 @@ def porthole(options, *arguments, codes=(0, 60)):  # 60: the crawl found nothing
 
 
 def tool(name, *arguments, cwd=None):
-    """Whether a tool succeeds, and what it prints."""
+    """Runs a tool. Returns whether it succeeds, and its output."""
     done = subprocess.run([TOOLS / "bin" / name, *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
     return done.returncode == 0, done.stdout + done.stderr
 
@@ -153,7 +153,7 @@ class RecordedServer:
 
         class Server(http.server.ThreadingHTTPServer):
             def handle_error(self, *_):
-                """Connections of a crawl that is killed are reset."""
+                """Ignores errors: the connections of a killed crawl are reset."""
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
@@ -183,7 +183,7 @@ def over_http(web):
 
 
 def train_schools(options, folder, recording):
-    """A workspace with a critic of a tenth of the labelled pages."""
+    """Creates a workspace with a critic trained on a tenth of the labelled pages."""
     lines = (options.corpora / "schools.labels.tsv").read_text().splitlines(keepends=True)
     labels = folder / "labels.tsv"
     labels.write_text("".join(line for line in lines if zlib.crc32(line.split("\t")[0].encode()) % 10 == 0))
@@ -223,7 +223,7 @@ CRAWLS = [("crawl", check_crawl, ""), ("killed crawl", check_killed, ""),
 
 
 def for_warcio(paths):
-    """Files that warcio reads: those that are compressed by zstd as plain ones, decompressed by another program than ours."""
+    """The files in a form that warcio reads: zstd files are decompressed, by another program than ours."""
     import zstandard
 
     plain = []
@@ -239,7 +239,7 @@ def for_warcio(paths):
 
 
 def check_archive(options, workspace, web, name):
-    """The archive of a workspace and its exports."""
+    """Checks the archive of a workspace and its exports."""
     own = for_warcio(sorted((workspace / "pages").glob("*.warc.*")))
     pages = rows(workspace, "select count(*) from crawl where state = 1")[0][0]
     kinds = check_warcs(f"{name}: archive", own)
@@ -261,7 +261,7 @@ def check_archive(options, workspace, web, name):
 
 
 def check_warcs(what, paths):
-    """Checks WARC files by warcio. The number of records of each kind."""
+    """Checks WARC files by warcio. Returns the number of records of each kind."""
     from collections import Counter
 
     kinds = Counter()
@@ -275,7 +275,7 @@ def check_warcs(what, paths):
 
 
 def replay(workspace, web, what, files, more):
-    """Replays some pages in pywb, and compares their bodies with what was served."""
+    """Replays some pages in pywb, and compares their bodies with those that were served."""
     with tempfile.TemporaryDirectory(dir=workspace) as folder:
         tool("wb-manager", "init", "web", cwd=folder)
         good, said = tool("wb-manager", "add", *more, "web", *files, cwd=folder)
@@ -303,7 +303,7 @@ def check_round_trip(options, workspace, trained, again, name):
 
 
 def check_tables(options, workspace):
-    """Types and rows of the tables in pyarrow, DuckDB and networkx."""
+    """Checks types and rows of the tables in pyarrow, DuckDB and networkx."""
     import duckdb
     import networkx
     import pyarrow.parquet
@@ -361,7 +361,7 @@ def check_rows(options, folder):
         found = count(whole)
         kills = kill_and_resume(options, export, cut, size(whole))
         again = count(cut)
-        detail = f"{found:,} rows, {used:.1f} s of the processor; killed {kills} times: {again:,} rows"
+        detail = f"{found:,} rows, {used:.1f} s of CPU; killed {kills} times: {again:,} rows"
         tell(f"export {arguments[0]}", found == again == wanted, detail)
         for path in (whole, cut):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -388,7 +388,7 @@ def size(path):
 
 
 def kill_and_resume(options, export, to, whole):
-    """Runs an export that is killed when a third and two thirds are written. How often that succeeded."""
+    """Runs an export and kills it when a third and two thirds are written. Returns how many kills succeeded."""
     kills = 0
     for share in (0.33, 0.66):
         run = subprocess.Popen([options.porthole, *map(str, export), str(to)], stdout=subprocess.DEVNULL,
@@ -406,7 +406,7 @@ def kill_and_resume(options, export, to, whole):
 
 
 def size_now(path):
-    """The size of what another process is writing."""
+    """The size of a file or folder that another process is writing."""
     try:
         return size(path)
     except FileNotFoundError:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Porthole's naive Bayes against scikit-learn's: same counts, same log probabilities.
+"""Checks that Porthole's naive Bayes has the same log probabilities as scikit-learn's on the same counts.
 
     scripts/check-naive-bayes.py [PORTHOLE]
 
-Makes up documents of three topics, trains Porthole on them (add one, every occurrence, all terms, no calibration), and
-compares the tables TAXONOMY and STAT, and the judgments of documents that neither has seen, with MultinomialNB on the same
+Generates documents of three topics, trains Porthole on them (add one, every occurrence, all terms, no calibration), and
+compares the tables TAXONOMY and STAT, and the judgments of unseen documents, with MultinomialNB on the same
 counts. Needs scikit-learn and xxhash from PyPI, and a build of porthole.
 """
 
@@ -22,12 +22,12 @@ import xxhash
 from sklearn.naive_bayes import MultinomialNB
 
 TOPICS = ["astronomy", "botany", "cycling"]
-# No English word, no ending that a stemmer would take off, no stop word: what is written is what is counted.
+# Words that are neither English nor stop words and have no ending that a stemmer removes: each is counted as written.
 WORDS = [f"zq{a}{b}x{c}k" for a in "bdfgh" for b in "aou" for c in "bdfghm"]
 
 
 def made_up(seed, each):
-    """Documents as (topic, words): common words for all, some that lean to a topic."""
+    """Documents as (topic, words): words common to all topics, and words that are more frequent in one."""
     chance = random.Random(seed)
     documents = []
     for number, topic in enumerate(TOPICS):

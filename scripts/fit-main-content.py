@@ -52,7 +52,7 @@ def main():
     rows = rows[rows[:, 1] == 1]
     page, _, words, share, truth = rows[:, :HEAD].T
     features, is_main = rows[:, HEAD:], share >= 0.5
-    # A page counts once, however long it is; no block counts for more than half of it.
+    # Every page has the same weight, whatever its length, and no block has more than half of it.
     weights = np.minimum(words / np.maximum(truth, 50), 0.5) + 0.002
 
     fold = (page.astype(int) * 7919) % 4

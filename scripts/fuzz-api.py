@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Fuzzes the dashboard's API from its OpenAPI description: no answer may be a 5xx, none may hang.
+"""Fuzzes the dashboard's API according to its OpenAPI description: no status may be a 5xx, and no request may hang.
 
     scripts/fuzz-api.py [SECONDS]
 
-Needs a debug or release build of porthole; installs schemathesis from PyPI into target/venv-fuzz-api. Works on a
-demo's workspaces in a temporary folder, on loopback. Jobs that would fetch from the web are refused by the missing contact.
+Needs a debug or release build of porthole; installs schemathesis from PyPI in target/venv-fuzz-api. Works on
+the workspaces of a demo in a temporary folder, on loopback. Jobs that would fetch from the web are refused, because no contact
+is set.
 """
 import json
 import pathlib
@@ -31,13 +32,13 @@ def newest_build():
     builds = [ROOT / "target" / kind / "porthole" for kind in ("release", "debug")]
     builds = [build for build in builds if build.exists()]
     if not builds:
-        sys.exit("no porthole here: run `cargo build` first")
+        sys.exit("porthole is not built: run `cargo build` first")
     return max(builds, key=lambda build: build.stat().st_mtime)
 
 
 def with_names(description):
-    """The description with the names of workspaces that exist, and one that does not; others are tested by the program's
-    own tests."""
+    """The description, limited to names of existing workspaces and one that does not exist; the program's own tests cover
+    others."""
     for item in description["paths"].values():
         for operation in item.values():
             for parameter in operation.get("parameters", []):
@@ -64,7 +65,7 @@ def main():
             done = subprocess.run([
                 schemathesis, "run", description, "--url", f"{base}/api/v1",
                 "-H", f"Authorization: Bearer {token}", "-H", "X-Porthole: 1",
-                # Events never end.
+                # The event stream never ends.
                 "--exclude-path-regex", "/events$",
                 "--checks", "not_a_server_error,content_type_conformance,response_schema_conformance,status_code_conformance",
                 "--phases", "coverage,fuzzing", "--max-time", seconds, "--request-timeout", "60",

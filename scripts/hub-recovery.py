@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What hub boosting recovers: pages of the topic that the same crawl without it never visits within the same fetches.
+"""Measures what hubs recover: pages of the topic that a crawl finds with `+hubs` and not without, in the same number of fetches.
 
     scripts/hub-recovery.py [--porthole PROGRAM] [--strategy soft] [--out DIR] -- ARGUMENTS OF `porthole lab run`
 
@@ -7,9 +7,9 @@ for example
 
     scripts/hub-recovery.py -- --web webkb.warc.gz --labels webkb.labels.tsv --topics /course,/student --at 200,1000
 
-Runs the experiment with the strategy and with its `+hubs`, from the same starts, and compares the fetches that both kept,
-at each number of `--at`, by the true labels: how many pages of the topic either has, on average, how many only the one with
-hubs has, and how many only the other. What the folder has already is not run again.
+Runs the experiment with the strategy and with its `+hubs` variant, from the same start pages, and compares the recorded fetches at
+each number of `--at` by the true labels. Prints the mean number of pages of the topic without and with hubs, of those that only the
+crawl with hubs has (recovered), and of those that only the other has (lost). Crawls that are already in the folder are not repeated.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import tempfile
 
 
 def traces(folder):
-    """The URLs that counted of every crawl, in their order, with whether they are about the topic."""
+    """For every crawl, the URLs that count, in fetch order, each with whether it is about the topic."""
     for path in sorted((folder / "traces").iterdir()):
         lines = path.read_text().splitlines()
         outcome = json.loads(lines[0].removeprefix("# "))

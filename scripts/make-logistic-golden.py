@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the golden values that the logistic critic's solver is tested with: scripts/make-logistic-golden.py FILE.
+"""Creates the expected optima for the tests of the logistic solver: scripts/make-logistic-golden.py FILE.
 
-Needs scikit-learn from PyPI. The bias is a feature that is 1 in every row, penalised like all others, so the
-optimum is the one that the solver looks for.
+Needs scikit-learn from PyPI. The bias is a feature that is 1 in every row, penalised like all others, as in the
+solver, so that both have the same optimum.
 """
 
 import sys
@@ -16,7 +16,7 @@ STRENGTHS = [0.5, 10.0, 100.0]
 
 def main(path):
     random = np.random.default_rng(7)
-    # Sparse, rounded so that the file holds the very values, and with labels that no weights get all right.
+    # Sparse, rounded so that the file has the exact values, and with labels that are not linearly separable.
     values = np.round(random.gamma(1.0, 0.5, (ROWS, FEATURES)) * (random.random((ROWS, FEATURES)) < 0.5), 3)
     hidden = random.normal(size=(FEATURES, CLASSES))
     labels = (values @ hidden + random.gumbel(size=(ROWS, CLASSES))).argmax(axis=1)

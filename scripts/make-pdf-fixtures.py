@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the encrypted PDFs that porthole-page is tested on, with qpdf.
+"""Creates the encrypted PDFs for the tests of porthole-page, with qpdf.
 
     apt-get install qpdf
     python3 scripts/make-pdf-fixtures.py porthole-page/tests/fixtures/pdf/encrypted
 
-The text is our own; every kind of encryption has a file. Those with AES-256 have other random bytes each time.
+The text is our own; there is a file for every kind of encryption. Those with AES-256 contain new random bytes in each run.
 """
 
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the WARC files that porthole-warc is tested on, with tools that are not Porthole's.
+"""Creates the WARC files for the tests of porthole-warc, with tools other than Porthole.
 
     pip install warcio zstandard
     python3 scripts/make-warc-fixtures.py porthole-warc/tests/fixtures
 
-The good files are written by warcio, the broken ones are made from them. The output is the same each time:
-record names and dates are fixed.
+Valid files are written by warcio, damaged ones are made from them. The output is the same in each run:
+record ids and dates are fixed.
 """
 
 import gzip
@@ -26,7 +26,7 @@ PAGES = {
 
 
 class Maker:
-    """A file under construction: warcio with names that count up."""
+    """Writes a file by warcio, with consecutive record ids."""
 
     def __init__(self, packed, version="1.1"):
         self.out = io.BytesIO()
@@ -65,7 +65,7 @@ def pages(packed, version="1.1"):
 
 
 def kinds():
-    """All record types, two that no standard knows, a duplicate and a revisit."""
+    """All record types, two types that are in no standard, a duplicate and a revisit."""
     maker = Maker(True)
     maker.info()
     request = StatusAndHeaders("GET / HTTP/1.1", [("Host", "a.test")], is_http_request=True)
@@ -101,7 +101,7 @@ def encodings():
 
 
 def frames(plain):
-    """One zstd frame a record: the records are found by their first line."""
+    """One zstd frame per record; records are found by their first line."""
     starts = [at for at in range(len(plain)) if plain.startswith(b"WARC/1.1\r\n", at)] + [len(plain)]
     compress = zstandard.ZstdCompressor(write_checksum=True).compress
     return b"".join(compress(plain[a:b]) for a, b in zip(starts, starts[1:]))

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Workers that are cut off from the database by the network, each in a network namespace of its own.
+"""Checks that a crawl stays correct when workers are cut off from the database by the network.
 
     scripts/partition.py [--porthole PATH] [--workers 3] [--pages 20000] [--cuts 3] [--latency 0.05] [--seed 1] [--no-hubs] [--keep]
 
-PostgreSQL and every worker are in network namespaces (`ip netns`), joined by a bridge; a second bridge leads to the made-up web of
-`chaos.py`. Then one worker after the other is cut off from the database, though not from the web: its port of the bridge
-drops everything, and nobody is told. When the server has ended its session and the others have taken over its sites, the port is opened
-again. The crawl goes on to its end, and everything that `chaos.py` checks must hold: no URL is lost or has two results, no request
-comes from a worker that no longer owns the site, no site has two requests at once.
+PostgreSQL and every worker have their own network namespaces (`ip netns`), joined by a bridge; a second bridge leads to the generated
+web of `chaos.py`. One worker after the other is cut off from the database, but not from the web: its port of the bridge silently
+drops all packets. When the server has ended its session and the others have taken over its sites, the port is opened again. The crawl
+continues to its end, and all checks of `chaos.py` must hold: no URL is lost or has two results, no request comes from a worker that no
+longer owns the site, no site has two requests at the same time.
 
-Needs root, iproute2 and Debian's PostgreSQL; everything is on this machine. Exits with 1 if a check fails.
+Needs root, iproute2 and Debian's PostgreSQL; everything runs on this machine. Exits with 1 if a check fails.
 """
 
 import os
@@ -94,7 +94,7 @@ class Network:
         return f"{self.name}{net}{who}"
 
     def join(self, who, net, address):
-        """Connects a namespace with a bridge."""
+        """Connects a namespace to a bridge."""
         port, space = self.port(who, net), self.space(who)
         command("ip", "link", "add", port, "type", "veth", "peer", "name", f"net-{net}", "netns", space)
         command("ip", "link", "set", port, "master", self.bridges[net], "up")
@@ -102,7 +102,7 @@ class Network:
         command("ip", "-n", space, "link", "set", f"net-{net}", "up")
 
     def cut(self, worker, is_cut):
-        """Lets the worker's port to the database drop everything, or forward it again."""
+        """Makes the worker's port to the database drop all packets, or forward them again."""
         command("bridge", "link", "set", "dev", self.port(worker, "d"), "state", 0 if is_cut else 3)
 
     def remove(self):
@@ -144,7 +144,7 @@ class DistantCluster(chaos.Cluster):
 
 
 class NearWeb(chaos.Web):
-    """The made-up web, at an address that the workers reach."""
+    """The generated web, at an address that the workers can reach."""
 
     def __init__(self, log, options):
         super().__init__(log, options)
@@ -163,7 +163,7 @@ class DistantFleet(chaos.Fleet):
         return ["ip", "netns", "exec", self.network.space(worker)]
 
     def porthole(self, *arguments):
-        # Any namespace that reaches the database.
+        # Any namespace from which the database can be reached.
         words = [*self.inside(0), self.options.porthole, *map(str, arguments)]
         subprocess.run(words, check=True, capture_output=True, timeout=120)
 
@@ -188,10 +188,10 @@ class DistantFleet(chaos.Fleet):
             time.sleep(0.2)
         self.seconds = time.time() - began
         if cuts < self.options.cuts:
-            sys.exit(f"error: the crawl was over after {cuts} of {self.options.cuts} partitions; give it more --pages")
+            sys.exit(f"error: the crawl ended after {cuts} of {self.options.cuts} partitions; use a larger --pages")
 
     def partition(self, worker):
-        """Cuts a worker off until its session is gone and others have its sites, and some seconds more."""
+        """Cuts a worker off until its session has ended and others have its sites, and for some seconds more."""
         began = time.time()
         self.network.cut(worker, True)
         while self.shards(worker) > 0 and time.time() - began < 60:

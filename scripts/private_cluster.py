@@ -55,7 +55,7 @@ class Cluster:
         flags = [flag for name, value in options.items() for flag in ("-c", f"{name}={value}")]
         command = [*self.prefix, str(self.bin / "postgres"), "-D", str(self.data), "-p", str(self.port), *flags]
         log = open(self.folder / "log", "a")
-        # A group of its own: Ctrl-C is for this script, which then ends the cluster.
+        # In a separate process group: Ctrl-C goes to this script only, which then ends the cluster.
         self.process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, start_new_session=True)
         for _ in range(600):
             if self.process.poll() is not None:
@@ -88,7 +88,7 @@ class Cluster:
         self.ask(sql, database)
 
     def cpu_seconds(self):
-        """Processor time of all processes of the cluster so far, also of those that have ended."""
+        """CPU time of all processes of the cluster so far, including those that have ended."""
         tick = os.sysconf("SC_CLK_TCK")
         total, main = 0, str(self.process.pid)
         for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
@@ -96,7 +96,7 @@ class Cluster:
                 pid, fields = stat.parent.name, stat.read_text().rsplit(")", 1)[1].split()
             except OSError:
                 continue
-            # Its own time, and in the case of the main process that of its children that have ended.
+            # Its own CPU time; for the main process also that of its children that have ended.
             if pid == main:
                 total += sum(map(int, fields[11:15]))
             elif fields[1] == main:

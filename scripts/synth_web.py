@@ -1,4 +1,4 @@
-"""The synthetic web over HTTP, and a workspace that is trained on pages of it: for the scripts that measure whole crawls."""
+"""A synthetic web over HTTP, and a workspace with a trained critic, for the scripts that measure whole crawls."""
 
 import html
 import http.client
@@ -19,7 +19,7 @@ LINK = re.compile(rb"""(?i)<a href=(?:'([^']*)'|"([^"]*)"|([^\s>'"]+))""")
 
 
 def save_examples(porthole, examples):
-    """Saves pages of every topic in a folder each."""
+    """Saves pages of every topic, in one folder per topic."""
     for seed in EXAMPLE_SEEDS:
         with Synth(porthole, seed) as web:
             for topic, url in web.examples():
@@ -31,7 +31,7 @@ def save_examples(porthole, examples):
 
 
 def train(porthole, workspace, examples, fetch_settings):
-    """Makes a workspace with a critic of all topics, of which `GOOD` is marked. How many topics there are."""
+    """Creates a workspace with a critic of all topics, of which `GOOD` is marked. Returns the number of topics."""
     save_examples(porthole, examples)
     topics = sum(1 for _, folders, files in os.walk(examples) if files)
     for command in [
@@ -70,7 +70,7 @@ def free_port():
 
 
 class Child:
-    """A server that runs as long as the block does, from when its port answers."""
+    """A server that runs during a `with` block, which is entered when its port answers."""
 
     def __init__(self, command, port):
         self.command = [str(part) for part in command]
@@ -105,7 +105,7 @@ class Synth(Child):
         self.slow = set()
 
     def fetch(self, url):
-        """The URL at which redirects end, and the page there; nothing if there is none or if it takes long."""
+        """The URL at which redirects end, and the page there; None if there is none or if it takes too long."""
         for _ in range(6):
             host = urllib.parse.urlsplit(url).netloc
             if host in self.slow:
@@ -137,7 +137,7 @@ class Synth(Child):
                 yield topic, html.unescape(url)
 
     def walk(self, wanted):
-        """Pages breadth first from the listing, the old addresses of some of them, and the listing."""
+        """Pages in breadth-first order from the listing, the old addresses of some of them, and the listing."""
         listing = self.listing()
         pages, moved, seen = {}, {}, set()
         layer = links_of("http://index.test/", listing)

@@ -32,7 +32,7 @@ impl<'a> HitsDistiller<'a> {
     /// Computes the link weights of a graph.
     ///
     /// # Errors
-    /// If a factor vector does not have one value a page.
+    /// If a factor vector does not have one value per page.
     pub fn new(graph: &'a DistillGraph, options: DistillOptions<'a>) -> Result<HitsDistiller<'a>, Error> {
         for (what, factors) in [("factors", options.factors), ("hub factors", options.hub_factors)] {
             factors.map_or(Ok(()), |factors| check_length(what, factors, graph.pages()))?;

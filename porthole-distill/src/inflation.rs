@@ -12,7 +12,7 @@ use crate::csr::{Csr, by_work, split};
 /// Counts below this are their own codes.
 const PLAIN: u32 = 1 << 15;
 
-/// Code for the number of links between one site and one page. It takes two bytes a link, and stands for the inverse of
+/// Code for the number of links between one site and one page. It takes two bytes per link, and stands for the inverse of
 /// the number at double precision.
 pub(crate) type Code = u16;
 

@@ -41,7 +41,7 @@ pub enum Error {
     /// More than this layout supports.
     #[error("{what}: {found}, and at most {limit} can be distilled in memory: distil by SQL instead")]
     TooMany {
-        /// What there is too much of.
+        /// What there are too many of: pages or links.
         what: &'static str,
         /// Actual number.
         found: usize,
@@ -60,7 +60,7 @@ pub enum Error {
     },
 }
 
-/// Checks that a vector has one value a page.
+/// Checks that a vector has one value per page.
 fn check_length(what: &'static str, values: &[f64], pages: usize) -> Result<(), Error> {
     let found = values.len();
     if found == pages { Ok(()) } else { Err(Error::WrongLength { what, found, pages }) }

@@ -22,10 +22,10 @@ pub struct DistillOptions<'a> {
     /// Whether k links from pages of one site to one page weigh 1/k each, and l links from one page to pages of one
     /// site 1/l each (Bharat and Henzinger; V 2.2.2).
     pub correct_inflation: bool,
-    /// A factor a page from user feedback: 0 for useless, above 1 for useful. It multiplies the page's relevance in
+    /// A factor per page from user feedback: 0 for useless, above 1 for useful. It multiplies the page's relevance in
     /// both steps, and does not change which pages may be authorities.
     pub factors: Option<&'a [f64]>,
-    /// A factor a page from user feedback on its links, for the hub step only.
+    /// A factor per page from user feedback on its links, for the hub step only.
     pub hub_factors: Option<&'a [f64]>,
     /// Stop when neither hubs nor authorities changed by more than this in an iteration, as a sum of absolute changes.
     pub tolerance: f64,
@@ -58,7 +58,7 @@ pub(crate) struct PageWeights {
 }
 
 impl PageWeights {
-    /// The factors must have been checked to have one value a page.
+    /// The factors must have been checked to have one value per page.
     pub(crate) fn new(graph: &DistillGraph, options: &DistillOptions<'_>) -> PageWeights {
         let rho = threshold(graph, options.rho);
         let pages = || (0..graph.pages() as u32).zip(graph.relevances());

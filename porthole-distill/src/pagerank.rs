@@ -8,7 +8,7 @@ use crate::{DistillGraph, Error, check_length};
 pub struct PageRankOptions<'a> {
     /// Probability of following a link rather than restarting.
     pub damping: f64,
-    /// Restart distribution, one weight a page; uniform if it is absent or all 0.
+    /// Restart distribution, one weight per page; uniform if it is absent or all 0.
     pub restart: Option<&'a [f64]>,
     /// Stop when the ranks changed by no more than this in an iteration, as a sum of absolute changes.
     pub tolerance: f64,
@@ -39,10 +39,10 @@ pub struct PageRank {
 /// Ranks all pages by all links, including those within sites. Pages without links restart.
 ///
 /// # Errors
-/// If the restart vector does not have one value a page.
+/// If the restart vector does not have one value per page.
 pub fn page_rank(graph: &DistillGraph, options: &PageRankOptions<'_>) -> Result<PageRank, Error> {
     let restart = restart(graph.pages(), options.restart)?;
-    // Multiplied once a link instead of divided. The value of pages without links is never used.
+    // Multiplied once per link, instead of a division. The value of pages without links is never used.
     let shares: Vec<f64> =
         (0..graph.pages()).map(|page| (graph.out().row(page).len() as f64).recip()).collect();
     let (mut ranks, mut next, mut given) =

@@ -167,7 +167,8 @@ impl ComparedMeasure {
     }
 }
 
-/// What the table says, with the figures of its main row. A difference counts if its p-value after Holm's correction does.
+/// A sentence about the table, with the figures of its main row. A difference counts if it is significant after Holm's
+/// correction.
 fn verdict(
     one: &str,
     other: &str,

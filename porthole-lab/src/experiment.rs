@@ -63,7 +63,7 @@ pub struct Experiment {
     pub strategies: Vec<String>,
     /// Number of samples of start pages. Samples 0 and 1 have no start page in common, nor have 2 and 3, and so on.
     pub samples: u32,
-    /// Number of start pages a sample, drawn from the topic.
+    /// Number of start pages per sample, chosen at random from the topic.
     pub start: usize,
     /// Share of the labelled pages that the critic is trained on.
     pub train: f64,

@@ -1,4 +1,4 @@
-//! Makes the general taxonomy that comes with the program: topic names and term counts of a labelled collection, and
+//! Creates the general taxonomy that comes with the program: topic names and term counts of a labelled collection, and
 //! the results of cross-validation on it. It contains no pages, and none can be reconstructed from it.
 
 use std::collections::{BTreeMap, HashMap};

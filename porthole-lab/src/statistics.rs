@@ -18,7 +18,7 @@ pub struct Difference {
 }
 
 /// Least number of differences for a p-value. Five that all have one sign are nothing unusual: that happens in one of
-/// sixteen cases without any difference. A bootstrap of fewer shows only the spread of what it was given.
+/// sixteen cases without any difference. With fewer, a bootstrap shows only the spread of the given values.
 pub const LEAST_VALUES: usize = 6;
 
 /// Number of bootstrap resamples.

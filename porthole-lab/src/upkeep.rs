@@ -44,7 +44,7 @@ pub enum UpkeepError {
     Folder(#[from] std::io::Error),
 }
 
-/// What one crawl came to.
+/// The result of one crawl.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct UpkeepRun {
     /// Visits of known pages.
@@ -86,8 +86,8 @@ pub fn measure(setup: &UpkeepSetup, mut step: impl FnMut()) -> Result<UpkeepFigu
     for seed in 1..=u64::from(setup.webs) {
         let adaptive = run(setup, seed, adaptive)?;
         step();
-        // Intervals differ from what is set by how pages appear and fail: equal ones are set so that they cost as many
-        // visits.
+        // Pages appear and fail, so the real intervals differ from the setting: uniform intervals are scaled so that they
+        // cost as many visits.
         let first = run(setup, seed, uniform(every))?;
         step();
         let scale = first.visits as f64 / adaptive.visits.max(1) as f64;

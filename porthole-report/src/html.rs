@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_whole_and_obeys_nobody() {
+    fn a_report_is_complete_and_escapes_markup() {
         let mut table = HtmlTable::new(&["page", "score"]);
         table.rows.push(vec!["http://a.test/?x=\"&y".into(), "0.5".into()]);
         table.rows.push(vec!["javascript:alert(1), <b>".into(), "a \"word\"".into()]);

@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_nothing_to_compare_there_is_one_tick() {
+    fn an_empty_range_has_one_tick() {
         assert_eq!(Ruler::steps(0.0, 0.0), [0.0]);
         let axis = || Axis { label: String::new(), scale: Scale::Linear };
         let empty = Chart { title: String::new(), x: axis(), y: axis(), marks: Marks::Ranges(Vec::new()) };
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_every_name_and_no_markup_from_outside() {
+    fn a_chart_has_every_label_and_escapes_markup() {
         let axis = |label: &str, scale| Axis { label: label.into(), scale };
         let points = Chart {
             title: "a < b & c".into(),

@@ -45,7 +45,7 @@ impl<T> Sample<T> {
         Sample { most, most_a_site: most_a_site.max(1), seed, kept: BTreeMap::new() }
     }
 
-    /// Adds a page, if it is drawn.
+    /// Offers a page to the random sample.
     pub fn offer(&mut self, url: UrlId, site: SiteId, page: T) {
         let key = (xxh3_64_with_seed(&url.0.to_le_bytes(), self.seed), url);
         if self.kept.len() >= self.most && self.kept.last_key_value().is_none_or(|(last, _)| key > *last) {

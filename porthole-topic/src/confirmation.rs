@@ -14,7 +14,7 @@ use crate::model::{ClassModel, DecisionTerm, TopicDecision};
 use crate::naive_bayes::TermCounting;
 use crate::statistics::TermFrequencies;
 
-/// Pages that show what a good topic is, and what it is not.
+/// Pages that are about a good topic, and pages that only resemble them.
 #[derive(Clone, Debug, Default)]
 pub struct AnsweredPages<'a> {
     /// Pages of the crawl that are about the topic.

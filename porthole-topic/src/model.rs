@@ -243,7 +243,7 @@ impl CriticModel {
         CriticModel::assemble(self.kind, self.shape, self.term_version, &decisions)
     }
 
-    /// Sets what is derived from heads and classes.
+    /// Sets the fields that are derived from heads and classes.
     pub(crate) fn link_decisions(&mut self) {
         let is_confirmation = |head: &DecisionHead| head.is_confirmation(&self.classes);
         self.tree_heads = self.heads.iter().position(is_confirmation).unwrap_or(self.heads.len());

@@ -67,7 +67,7 @@ impl TermCounting {
 impl Tuning {
     /// For decisions with too few examples for cross-validation, in a tree where no other decision has more: the
     /// most frequent choice in the general taxonomy. With add-one smoothing, the evidence of two pages of a new
-    /// topic would be lost beside the hundreds of its parent; without calibration, every probability would be 0 or
+    /// topic would have no effect against the hundreds of its parent; without calibration, every probability would be 0 or
     /// 1.
     pub fn untried() -> Self {
         Tuning {

@@ -28,7 +28,7 @@ pub struct Pruned {
     pub taxonomy: Taxonomy,
     /// Topics with the numbers of their examples, by topic, then by number.
     pub examples: Vec<(TopicId, u32)>,
-    /// Counts of what was removed, moved and sampled.
+    /// Numbers of topics and examples that were removed, moved and sampled.
     pub losses: Losses,
 }
 

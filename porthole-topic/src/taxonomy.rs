@@ -456,7 +456,7 @@ impl Taxonomy {
     }
 }
 
-/// One line a topic, indented, with its mark if it has one.
+/// One line per topic, indented, with its mark if it has one.
 impl fmt::Display for Taxonomy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let marks = self.marks();

@@ -65,7 +65,7 @@ const FEWEST_TO_TUNE: usize = 5;
 pub struct TunedTree {
     /// The decisions with examples that could be held out.
     pub nodes: BTreeMap<TopicId, Tuned>,
-    /// For all other decisions: what the examples of the whole tree choose, or [`Tuning::untried`].
+    /// For all other decisions: the choice by the examples of the whole tree, or [`Tuning::untried`].
     pub otherwise: Tuning,
 }
 

@@ -1,5 +1,5 @@
-//! What a running crawl says of itself for those who watch it from outside: the setting [`LiveCrawl::SETTING`] and the
-//! events of the kinds [`AlarmNotice::EVENT`] and [`FrontierSample::EVENT`].
+//! State of a running crawl, for other processes: the setting [`LiveCrawl::SETTING`] and the events of the kinds
+//! [`AlarmNotice::EVENT`] and [`FrontierSample::EVENT`].
 
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ impl LiveCrawl {
     }
 }
 
-/// Size of the frontier at a moment, as the detail of a row of the table `event`: so that its course can be drawn later.
+/// Size of the frontier at a time, as the detail of a row of the table `event`, for charts of its growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontierSample {
     /// URLs that are queued.
@@ -116,7 +116,7 @@ pub enum AlarmKind {
     Failures,
     /// The mean relevance has fallen and does not recover.
     Relevance,
-    /// Fewer relevant pages come in the same time.
+    /// Fewer relevant pages are fetched in the same time.
     Acquisition,
     /// The disk is nearly full.
     Disk,
@@ -148,7 +148,7 @@ impl AlarmKind {
     }
 }
 
-/// The beginning or the end of an alarm, as the detail of a row of the table `event`.
+/// The start or the end of an alarm, as the detail of a row of the table `event`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlarmNotice {
     /// What the alarm is about.
@@ -179,7 +179,7 @@ impl AlarmNotice {
     }
 }
 
-/// An alarm as the table `event` has it: its beginning, and its end if it is over.
+/// An alarm, from its rows in the table `event`: its start, and its end if it has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AlarmRecord {
     /// Number of the event with which it began.
@@ -192,7 +192,7 @@ pub struct AlarmRecord {
     pub detail: String,
     /// When it was over, in milliseconds since 1970; `None` also if the crawl was killed.
     pub ended: Option<i64>,
-    /// Whether it goes on.
+    /// Whether it is still active.
     pub is_active: bool,
 }
 
@@ -227,7 +227,7 @@ impl AlarmRecord {
     }
 }
 
-/// How the text of an alarm that is over begins.
+/// Prefix of the text of an alarm that has ended.
 const OVER: &str = "over; ";
 
 #[cfg(test)]

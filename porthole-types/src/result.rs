@@ -14,7 +14,7 @@ pub struct Judgment {
 }
 
 impl Judgment {
-    /// Whether the page is more likely relevant than not: what decides where the judge names no topic.
+    /// Whether the page is more likely relevant than not. Used if the judge names no topic.
     pub fn is_relevant(&self) -> bool {
         self.relevance >= 0.5
     }
@@ -133,7 +133,7 @@ pub struct PageResult {
     pub copy_of: Option<UrlId>,
     /// Location of the page in the archive, if it is archived.
     pub span: Option<SegmentSpan>,
-    /// What the server gave out to recognise this version of the page.
+    /// The validators of this version of the page.
     pub validators: Option<Box<Validators>>,
     /// The next visit, in a maintained crawl.
     pub next_visit: Option<NextVisit>,
@@ -279,7 +279,7 @@ pub struct SegmentSpan {
     pub length: u32,
 }
 
-/// How the records of a segment are compressed, which the name of its file tells.
+/// How the records of a segment are compressed; the file name shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SegmentCompression {
     /// A gzip member for each record.
@@ -293,7 +293,7 @@ impl SegmentCompression {
     /// Both.
     pub const ALL: [SegmentCompression; 2] = [SegmentCompression::Gzip, SegmentCompression::Zstd];
 
-    /// How the names of such files end.
+    /// Extension of such files.
     pub fn extension(self) -> &'static str {
         match self {
             SegmentCompression::Gzip => "warc.gz",

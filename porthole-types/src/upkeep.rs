@@ -2,7 +2,7 @@
 
 use crate::{Headers, SegmentSpan, Timestamp};
 
-/// What a server gave out to recognise a version of a page: sent back in a conditional request.
+/// Validators that a server sent with a page, for conditional requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
     /// The `ETag`.
@@ -41,10 +41,10 @@ fn is_sendable(value: &str) -> bool {
         && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
 }
 
-/// What the visits of a page have shown of its changes.
+/// Statistics of the visits of a page and the changes that they found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeHistory {
-    /// Visits after the first one that found the page.
+    /// Number of successful visits after the first one.
     pub visits: u32,
     /// Those of them that found it changed.
     pub changes: u32,
@@ -59,7 +59,7 @@ pub struct ChangeHistory {
 /// The stored copy of a page that is visited again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredCopy {
-    /// What the server gave out with it.
+    /// The validators that the server sent with it.
     pub validators: Option<Validators>,
     /// Its location in the archive.
     pub span: Option<SegmentSpan>,
@@ -67,7 +67,7 @@ pub struct StoredCopy {
     pub fingerprint: Option<u64>,
     /// When the page was last found there.
     pub seen: Timestamp,
-    /// What earlier visits have shown.
+    /// Statistics of earlier visits.
     pub history: ChangeHistory,
     /// Its hub score; 0 if there is none.
     pub hub: f64,
@@ -84,7 +84,7 @@ pub enum PageChange {
     Changed,
     /// Status 404 or 410.
     Gone,
-    /// Nobody knows: the visit failed.
+    /// Unknown, because the visit failed.
     Unknown,
 }
 
@@ -108,7 +108,7 @@ pub struct NextVisit {
     pub change: PageChange,
     /// When the page was last found there.
     pub seen: Timestamp,
-    /// What the visits have shown by now.
+    /// Statistics of all visits so far.
     pub history: ChangeHistory,
     /// When to visit it again; `None` if it is gone for good.
     pub due: Option<Timestamp>,

@@ -409,7 +409,7 @@ fn is_noise(parameter: &str) -> bool {
     const TRACKING_PREFIXES: &[&str] = &["utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_"];
     /// Names that only servers write.
     const SESSION: &[&str] = &["phpsessid", "jsessionid", "cfid", "cftoken", "osclid", "zenid"];
-    /// Names that people write too: the sessions of a conference.
+    /// Names that are also used for content, such as the sessions of a conference.
     const SESSION_OR_PAGE: &[&str] = &["sessionid", "session_id"];
     const SESSION_IF_HEX: &[&str] = &["sid", "s", "session", "oscsid", "sessid"];
 
@@ -425,7 +425,7 @@ fn is_noise(parameter: &str) -> bool {
         || (is_one_of(SESSION_IF_HEX) && value.len() >= 24 && value.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Whether a value looks like the id of a session: long, of letters and digits at random. `12`, `2019-keynote` and
+/// Whether a value looks like the id of a session: a long random sequence of letters and digits. `12`, `2019-keynote` and
 /// `internationalization` name pages of a programme.
 fn is_session_id(value: &str) -> bool {
     const SHORTEST: usize = 16;

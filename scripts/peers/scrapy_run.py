@@ -1,8 +1,8 @@
-"""Crawls one host with Scrapy without pauses, and prints the number of pages that came.
+"""Crawls one host with Scrapy without delays, and prints the number of fetched pages.
 
     scrapy_run.py URL WORKERS PAGES as-it-comes|bare
 
-As it comes, it does what a crawler needs to: redirects, retries, compression, cookies, depths. Bare, all of that is off.
+`as-it-comes` has the default settings: redirects, retries, compression, cookies, depths. `bare` switches all of these off.
 """
 
 import json
@@ -33,7 +33,7 @@ SPIDER_PARTS = [
 
 
 class Links(scrapy.Spider):
-    """Follows every link of every page; the duplicate filter keeps each to one visit."""
+    """Follows every link of every page; the duplicate filter makes sure that each page is visited once."""
 
     name = "links"
     pages = 0

@@ -7,13 +7,13 @@
     scripts/spark/batch.py tables --out results [--master local[2]] [--topic /Science/Biology/Birds]
     scripts/spark/batch.py tables --compare owls [--compare owls-on-postgresql] [--porthole target/release/porthole]
 
-The statements are those that the program runs inside SQLite and PostgreSQL; they come with the tables, in batch.json. What is
-changed for Spark: parameters become values, `insert into` becomes a view, `as materialized` is left out, a recursive
-`union` is `union all` (topics are a tree), and a limit that is a query is computed first.
+The statements are those that the program runs inside SQLite and PostgreSQL; they are exported with the tables, in batch.json. They
+are changed for Spark as follows: parameters become values, `insert into` becomes a view, `as materialized` is removed, a recursive
+`union` becomes `union all` (topics are a tree), and a limit that is a query is computed first.
 
---out writes hubs, auth and bulk_probe as Parquet files, and the queries as JSON lines. --compare (also several times) lets the program
-compute hubs and authorities of a workspace with each of its engines and run BulkProbe and the queries in its database, and prints the largest
-differences; more than 1e-6 is an error. The workspaces must be the crawl that was exported.
+--out writes hubs, auth and bulk_probe as Parquet files, and the queries as JSON lines. --compare (may be repeated) runs the program
+on a workspace: it computes hubs and authorities with each of its engines and runs BulkProbe and the queries in its database. The
+largest differences are printed; more than 1e-6 is an error. The workspaces must have the crawl that was exported.
 
 Needs Java 17 and pyspark, for example:
 
@@ -87,7 +87,7 @@ def parse_options():
 
 
 def check_needs():
-    """Says exactly what is missing."""
+    """Exits with a list of what is missing, if anything is."""
     missing = []
     java = os.environ.get("JAVA_HOME") and pathlib.Path(os.environ["JAVA_HOME"], "bin/java") or shutil.which("java")
     version = java and subprocess.run([str(java), "-version"], capture_output=True, text=True).stderr
@@ -127,7 +127,7 @@ def took(began):
 
 
 def bound(sql, *values):
-    """A statement with values in the place of ?1, ?2 and so on."""
+    """A statement with values in place of ?1, ?2 and so on."""
     for number, value in enumerate(values, 1):
         literal = f"cast('{value!r}' as double)" if isinstance(value, float) else f"{value}L"
         sql = sql.replace(f"?{number}", literal)
@@ -145,7 +145,7 @@ def filled(spark, sql, *values):
 
 
 def distill(spark, batch):
-    """UpdateAuth and UpdateHubs in turn until neither side changes much."""
+    """UpdateAuth and UpdateHubs in turn until both have converged."""
     statements = batch["statements"]
     filled(spark, statements["judged"], batch["rho"])
     for name in ("counting", "from_site", "to_site", "weighed", "hub"):
@@ -162,7 +162,7 @@ def distill(spark, batch):
 
 
 def step(spark, sql, table):
-    """Replaces the scores of one side by new ones with a sum of 1. Returns the change."""
+    """Replaces the scores of one side by the new ones, scaled to a sum of 1. Returns the change."""
     filled(spark, sql)
     total = spark.sql("select sum(score) as total from next").first().total
     if not total:

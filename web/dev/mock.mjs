@@ -1,10 +1,10 @@
 /**
- * A server with the API of the crawl page and a made-up crawl, for `e2e/bench-scatter.mjs`, which needs more pages a second
- * than a polite crawl has. The same arguments give the same data.
+ * A server with the API of the crawl page and a made-up crawl, for `e2e/bench-scatter.mjs`, which needs more pages per second
+ * than a polite crawl fetches. The same arguments give the same data.
  *
  *   node dev/mock.mjs [--port 7474] [--dots 3000] [--rate 6] [--speed 1]
  *
- * `--speed` makes the stream's clock faster: at 10, ten seconds of the crawl arrive in one, in larger batches.
+ * `--speed` speeds up the stream: with 10, ten seconds of the crawl arrive in one, in larger batches.
  */
 import { createServer } from 'node:http';
 import { existsSync, readFileSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Without the token there is nothing to see. */
+/** Without the token, the dashboard shows no data. */
 import assert from 'node:assert/strict';
 
 export const scenarios = [

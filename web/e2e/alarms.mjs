@@ -1,10 +1,10 @@
-/** Alarms: one when a topic dries up, none when relevance only varies by chance. */
+/** Alarms: one when a topic is exhausted, none when relevance only varies at random. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DROP, NOISE, WORDS } from './planted.mjs';
 
-/** Fewer than usual, so that the crawls are short: `pages` of `[alarms]`. */
+/** `pages` of `[alarms]`: smaller than the default, so that the crawls are short. */
 const ALARM_PAGES = 50;
 
 export const scenarios = [

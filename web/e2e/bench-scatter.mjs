@@ -1,18 +1,18 @@
 /**
- * The scatter under load: 200,000 dots, and 200 pages a second that arrive live.
+ * The scatter plot under load: 200,000 dots, and 200 new ones per second.
  *
  *   node e2e/bench-scatter.mjs [--minutes 10] [--speed 10] [--dots 200000] [--rate 200]
  *   PORTHOLE=../target/release/porthole node e2e/bench-scatter.mjs --crawl [--minutes 10] [--dots 200000] [--rate 200]
  *
- * Without `--crawl` a made-up server sends the dots; `--speed 10` lets ten minutes of it pass in one, with batches ten times
- * as large. With `--crawl` the program itself crawls a synthetic web over loopback, 200,000 pages as fast as it can and then
- * so many a second, and serves its dashboard meanwhile; `--dist` shows the front end of `dist` instead of the one that is
- * built into the program.
+ * Without `--crawl` a mock server sends the dots; `--speed 10` sends ten minutes of the stream in one minute, in batches ten
+ * times as large. With `--crawl` the program itself crawls a synthetic web over loopback, first `--dots` pages without a limit
+ * and then `--rate` pages per second, and serves its dashboard; `--dist` uses the front end in `dist` instead of the one that is
+ * embedded in the program.
  *
- * An update is an event with dots or with a new status. Prints the main-thread work that it took: handling, rendering and
- * drawing by the page's own clock; and all CPU time of the main thread, painting included, for every second divided by its
- * updates. Then the heap at the end, after a collection. Exits with 1 if an update took 16 ms or more at the 95th percentile by
- * either measure, or the heap is 200 MB or more.
+ * An update is an event with dots or with a new status. Prints two measures of the main-thread work per update: the time for
+ * handling, rendering and drawing, measured in the page; and all CPU time of the main thread, painting included, divided by the
+ * updates of the same second. Then prints the heap at the end, after a garbage collection. Exits with 1 if the 95th percentile
+ * of either measure is 16 ms or more, or the heap is 200 MB or more.
  */
 import { parseArgs } from 'node:util';
 import { startMock } from '../dev/mock.mjs';
@@ -37,7 +37,7 @@ try {
   await page.goto(`${new URL(source.address).origin}/w/${source.name}/crawl`);
   await page.waitForFunction((least) => Number(document.querySelector('.scatter')?.dataset.dots) >= least, dots * 0.97, { timeout: 60_000 });
   const client = await page.context().newCDPSession(page);
-  // CPU time of the thread: what others take of the machine is no work of the page.
+  // CPU time of the thread, so that other processes on the machine do not count.
   await client.send('Performance.enable', { timeDomain: 'threadTicks' });
   await page.evaluate(() => { window.__updates.length = 0; window.__longTasks.length = 0; });
   const first = await shownDots(page);
@@ -82,7 +82,7 @@ async function startMade() {
   return { address, name: 'owls', end };
 }
 
-/** In the page: the work of every update, from its event to what is drawn for it in the next frame. */
+/** Runs in the page: measures every update, from its event to the drawing in the next frame. */
 function timeUpdates() {
   const updates = (window.__updates = []);
   const longTasks = (window.__longTasks = []);
@@ -107,14 +107,14 @@ function timeUpdates() {
   });
 }
 
-/** The browser's figures at this moment, and the number of updates until now. */
+/** The current figures of the browser, and the number of updates so far. */
 async function sample(client, page) {
   const { metrics } = await client.send('Performance.getMetrics');
   const updates = await page.evaluate(() => window.__updates.length);
   return { ...Object.fromEntries(metrics.map(({ name, value }) => [name, value])), updates };
 }
 
-/** Milliseconds of main-thread work an update, for every second that had one. */
+/** Milliseconds of main-thread work per update, for every second with updates. */
 function workAnUpdate(samples) {
   return samples.slice(1).flatMap((after, i) => {
     const updates = after.updates - samples[i].updates;

@@ -1,4 +1,4 @@
-/** Chromium for the tests: Debian's, without anything that speaks to the outside. */
+/** Chromium for the tests: Debian's, with all features off that make requests to other servers. */
 import { existsSync, statSync } from 'node:fs';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,14 +18,14 @@ export function launch(args = []) {
   });
 }
 
-/** Lets a page or a context have the front end in `dist` instead of the one in the program, which need not be built again. */
+/** Makes a page or a context use the front end in `dist` instead of the embedded one, so that the program need not be rebuilt. */
 export function useDist(target) {
   const dist = fileURLToPath(new URL('../dist', import.meta.url));
   const isFrontEnd = (url) => url.hostname === '127.0.0.1' && !url.searchParams.has('token') && !/^\/(api|metrics|health|companion)\b/.test(url.pathname);
   return target.route(isFrontEnd, (route) => {
     const file = join(dist, normalize(new URL(route.request().url()).pathname));
     if (existsSync(file) && statSync(file).isFile()) return route.fulfill({ path: file });
-    // The first page, with the token in its address, is the program's own, with its own files.
+    // The first page, whose address has the token, still comes from the program, with its embedded files.
     return extname(file) ? route.continue() : route.fulfill({ path: join(dist, 'index.html') });
   });
 }

@@ -1,4 +1,4 @@
-/** Watching and steering a crawl. */
+/** Watching and controlling a crawl. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { BIRDS } from './world.mjs';

@@ -1,4 +1,4 @@
-/** Strings from the web and from users are text, whatever they say. */
+/** Strings from the web and from users are shown as text, even if they contain markup or scripts. */
 import assert from 'node:assert/strict';
 import { HOSTILE, HOSTILE_TITLE } from './world.mjs';
 

@@ -1,10 +1,10 @@
-/** Runs of the lab, on made-up results: what each strategy harvests, and how far it is ahead of another. */
+/** Runs of the lab, on made-up results: the harvest of each strategy, and differences between strategies. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const TOPICS = ['/Science/Birds', '/Home/Baking', '/Travel/Castles'];
-/** Harvest at 100 of each strategy; samples differ by a hundredth. */
+/** Harvest of each strategy at 100 fetches; samples differ by 0.01. */
 const HARVEST = { soft: 0.4, porthole: 0.6, random: 0.1 };
 
 export const scenarios = [
@@ -24,7 +24,7 @@ export const scenarios = [
   }],
 ];
 
-/** The results of an experiment that was never run. */
+/** Writes made-up results of an experiment. */
 export function plantRun(folder) {
   const rows = Object.entries(HARVEST).flatMap(([strategy, harvest]) => TOPICS.flatMap((topic) => [0, 1].map((sample) => {
     const at100 = harvest + sample / 100;

@@ -1,6 +1,6 @@
 /**
- * A crawl of a synthetic web over loopback that has made a number of fetches already, and goes on at a steady pace: the load
- * of `bench-scatter.mjs`.
+ * A crawl of a synthetic web over loopback that has already made a number of fetches and continues at a constant speed, as the
+ * load of `bench-scatter.mjs`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request as httpRequest } from 'node:http';
@@ -11,12 +11,12 @@ const TOPIC = '/Recreation/Cycling';
 const NAME = 'paced';
 const EXAMPLES = 8;
 const FILLING_WORKERS = 1000;
-/** Some wait for hosts that stall; the others have to keep the pace. */
+/** Number of workers. Some wait for hosts that stall; the others must be enough for the speed. */
 const PACED_WORKERS = 300;
 /** The web is larger than the crawl, so that links never run out. */
 const WEB_SHARE = 4;
 
-/** Makes `dots` fetches as fast as possible, then fetches `rate` pages a second until `end()`. */
+/** Makes `dots` fetches without a limit, then fetches `rate` pages per second until `end()`. */
 export async function startPacedCrawl({ program, dots, rate, minutes }) {
   const world = World.empty(program);
   try {
@@ -43,7 +43,7 @@ export async function startPacedCrawl({ program, dots, rate, minutes }) {
   }
 }
 
-/** Crawls until there are about so many fetches. Some of them are redirects, or fail: how many is not known before. */
+/** Crawls until there are about this many fetches. Some are redirects or failures, so the exact number is not known before. */
 async function fill(world, crawl, dots) {
   const started = performance.now();
   const seconds = () => ((performance.now() - started) / 1000).toFixed(0);
@@ -59,7 +59,7 @@ async function examplesOf(web) {
   return [...part.matchAll(/href="([^"]*)"/g)].map((found) => found[1].replaceAll('&amp;', '&')).slice(0, EXAMPLES);
 }
 
-/** A proxy that gives out `rate` pages a second. Everything else (redirects, missing pages) is answered at once. */
+/** A proxy that serves `rate` pages per second. Everything else (redirects, missing pages) is answered at once. */
 function startPacer(web, rate) {
   const agent = new Agent({ keepAlive: true });
   let next = 0;

@@ -1,4 +1,4 @@
-/** Every page: it shows what it is for, and axe finds nothing serious. */
+/** Every page shows its main content, and axe finds no serious accessibility problem. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

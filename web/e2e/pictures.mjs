@@ -1,10 +1,10 @@
 /**
- * Pictures of every page, light, dark and at the width of a phone, of a crawl of the synthetic web that runs meanwhile.
+ * Takes screenshots of every page, light, dark and at the width of a phone, during a crawl of a synthetic web.
  *
  *   PORTHOLE=../target/release/porthole node e2e/pictures.mjs FOLDER [--pages 1500] [NAME…]
  *
- * Files are named after page and look; with names, only those pages are taken. What is wider than the window, and texts that
- * are cut off without an ellipsis, are reported.
+ * Files are named after page and variant. With NAMEs, only those pages are taken. Elements that are wider than the window, and
+ * texts that are cut off without an ellipsis, are reported.
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,7 @@ try {
   await world.end();
 }
 
-/** A crawl that has some pages, hubs and an export, and goes on. */
+/** A running crawl that already has pages, hubs and an export. */
 async function crawl() {
   await world.run(['start', ...BIRDS, NAME, '--yes', '--no-crawl', '--contact', 'you@example.org']);
   world.hurry(NAME, 0.05);
@@ -62,7 +62,7 @@ function pages(url) {
   };
 }
 
-/** What a person would see as wrong. */
+/** Visible layout errors of a page. */
 function problems() {
   const found = [];
   if (document.documentElement.scrollWidth > innerWidth) found.push(`wider than the window: ${document.documentElement.scrollWidth}`);

@@ -3,9 +3,9 @@
  *
  *   PORTHOLE=../target/release/porthole npm run e2e
  *
- * With E2E_PICTURES=FOLDER, a failed test leaves a picture of the page there. E2E_ONLY=access,alarms runs some groups only;
- * access, alarms, lab and teaching need no other. E2E_DIST=1 tests the front end of `dist` instead of the one that is built into the
- * program. E2E_TEACHING=1,2,3,4,5 also measures what teaching gains, on a web for each seed.
+ * With E2E_PICTURES=FOLDER, a failed test saves a screenshot of the page there. E2E_ONLY=access,alarms runs only these groups;
+ * access, alarms, lab and teaching do not depend on others. E2E_DIST=1 tests the front end in `dist` instead of the one that is
+ * embedded in the program. E2E_TEACHING=1,2,3,4,5 also measures how much answers improve the results, on one web per seed.
  */
 import { test } from 'node:test';
 import { findBrowser } from './browser.mjs';
@@ -29,7 +29,7 @@ test('the dashboard', async (t) => {
   const world = await World.create(program);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void world.end().then(() => process.exit(1)));
   try {
-    // The order matters: later scenarios look at the crawls of earlier ones.
+    // The order matters: later scenarios use the crawls of earlier ones.
     const all = { access, firstMinute, crawl, hostile, lab, pages, alarms, teaching };
     const wanted = process.env.E2E_ONLY?.split(',') ?? Object.keys(all);
     for (const group of wanted.map((name) => all[name])) {

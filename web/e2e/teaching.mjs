@@ -1,16 +1,16 @@
 /**
- * Teaching: twenty answers by keys, a preview, and a new critic. That answers make it better is tested in
- * porthole/tests/it/teach.rs, against a control, and measured here with E2E_TEACHING=1,2,3,4,5: a synthetic web for each seed,
- * and how many of the best hundred pages are about the topic before and after, by the web's own labels.
+ * Teaching: twenty answers by keys, a preview, and a new critic. porthole/tests/it/teach.rs tests that answers improve the critic,
+ * compared with a control. With E2E_TEACHING=1,2,3,4,5 the improvement is measured here: for a synthetic web per seed, the number
+ * of the best hundred pages that are about the topic before and after, by the web's own labels.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProxy } from './world.mjs';
 
-/** A web of short pages, on which the critic has something to learn, and a topic that shares words with another. */
+/** A web of short pages, so that the critic can improve, with a topic that shares words with another. */
 const WEB = ['--seed', '2', '--pages', '6000', '--page-bytes', '1000'];
-/** The web of porthole/tests/it/teach.rs: a fifth of the words of the topic's pages are those of another. */
+/** The web of porthole/tests/it/teach.rs: a fifth of the topic's words come from another topic. */
 const MEASURED = 'pages = 6000\nsite_pages = 10\npage_bytes = 1000\nlinks = 12\nhub_links = 20\nislands = 0\nportals = 2\nflaky_hosts = 0.0\nstalling_hosts = 0.0\nrefusing_hosts = 0.0\ngrowing = 0.0\ncommingling = 0.2\n';
 const TOPIC = '/Business/Mutual_Funds';
 const ANSWERS = 20;
@@ -27,7 +27,7 @@ export const scenarios = [
   ...(seeds.length ? [[`twenty answers raise the precision of the best ${BEST} on most webs`, measure]] : []),
 ];
 
-/** Allowed: one web in five without a gain. */
+/** One web in five may be without an improvement. */
 async function measure(world) {
   const outcomes = [];
   writeFileSync(join(world.folder, 'measured.toml'), MEASURED);
@@ -52,7 +52,7 @@ async function measure(world) {
   assert.ok(better >= Math.ceil(0.8 * seeds.length), `better on ${better} of ${seeds.length} webs: ${JSON.stringify(outcomes)}`);
 }
 
-/** Answers by the true topics. The URLs that were asked about. */
+/** Answers the questions by the true topics. Returns the URLs of the questions. */
 async function teach(world, name, truth) {
   const { page, origin } = world;
   await page.goto(`${origin}/w/${name}/teach`);
@@ -63,7 +63,7 @@ async function teach(world, name, truth) {
     const url = await link.getAttribute('href');
     assert.ok(!asked.includes(url), `${url} was asked about before`);
     asked.push(url);
-    // The first one is skipped: it must not come again.
+    // The first question is skipped, and must not be asked again.
     const key = asked.length === 1 ? 's' : truth.get(url) === TOPIC ? 'y' : 'n';
     if (key !== 's') answered += 1;
     await page.keyboard.press(key);
@@ -82,7 +82,7 @@ async function takeOver(world, name) {
   assert.ok((await world.api(`/w/${name}/status`)).critic.trained_at > trained, 'a new critic is in use');
 }
 
-/** A crawl judges the stored pages by a new critic when it starts. */
+/** Starts a crawl, which judges the stored pages by the new critic. */
 async function judgeAgain(world, name) {
   const { page, origin } = world;
   await page.goto(`${origin}/w/${name}/crawl`);
@@ -99,7 +99,7 @@ async function judgeAgain(world, name) {
 
 const fetches = async (world, name) => Number((await rows(world, name, 'select count(*) from fetch'))[0]);
 
-/** More URLs than are counted, the most relevant first. */
+/** URLs, the most relevant first; more than are counted. */
 function best(world, name) {
   return rows(world, name, `select url from crawl where state = 1 and copy_of is null order by relevance desc, oid limit ${4 * BEST}`);
 }
@@ -109,7 +109,7 @@ async function rows(world, name, sql) {
   return (await world.post(`/w/${name}/query`, { sql })).rows.map((row) => row[0]);
 }
 
-/** URL to topic. */
+/** A map from URL to topic. */
 async function labels(world, web) {
   return new Map((await world.run(['lab', 'synth', ...web, '--labels'])).split('\n').map((line) => line.split('\t')));
 }

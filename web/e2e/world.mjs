@@ -1,5 +1,5 @@
 /**
- * The world of the tests: a synthetic web over HTTP with a few hostile pages in it, the server under test, and a browser.
+ * The environment of the tests: a synthetic web over HTTP with a few hostile pages, the server under test, and a browser.
  * Everything listens on loopback and ends with the tests.
  */
 import { spawn } from 'node:child_process';
@@ -23,7 +23,7 @@ export const SEARCHED = 'bird nest swallow';
 
 export const HOSTILE = 'http://www.hostile.example/';
 export const HOSTILE_TITLE = '<script>window.owned = 1</script><img src=x onerror="window.owned = 2">';
-/** A step that takes longer has failed. */
+/** Time limit of a step. */
 export const PATIENCE = 120_000;
 
 /** The program to test. */
@@ -81,7 +81,7 @@ export class World {
     return page;
   }
 
-  /** Serves a synthetic web. Its address, which is also that of a proxy. */
+  /** Serves a synthetic web. Returns its address, which also works as a proxy. */
   async serveWeb(args) {
     return (await this.line(this.start(['lab', 'synth', ...args, '--serve', '127.0.0.1:0']), /at (http:\/\/[\d.:]+)/))[1];
   }
@@ -115,7 +115,7 @@ export class World {
     });
   }
 
-  /** Loopback needs no politeness, and the tests have no time for it. */
+  /** Switches politeness off, to save time. */
   hurry(workspace, delay = 0.05, more = '') {
     const file = join(this.folder, workspace, 'porthole.toml');
     // It may be called again.
@@ -161,14 +161,14 @@ export async function startProxy(web) {
       answer.pipe(response);
     });
     forward.on('error', () => response.destroy());
-    // Hosts that stall fail at once here: no test waits for their timeouts.
+    // Hosts that stall fail at once here, so that no test waits for a timeout.
     forward.setTimeout(1500, () => forward.destroy());
     request.pipe(forward);
   });
   return listen(server);
 }
 
-/** A search endpoint that answers like SearXNG. It knows one question. */
+/** A search endpoint that answers like SearXNG. It has results for one query. */
 function startSearch() {
   const questions = [];
   const server = createServer((request, response) => {

@@ -7,7 +7,7 @@ const BOTH: RelaxationOptions = RelaxationOptions { temperature: 1.0, weight: 1.
 /// Probabilities by text, and the class if it is known.
 type TextPage = (Vec<f64>, Option<u16>);
 
-/// Two classes of 20 pages in rings; two of four pages are known, and the text of the others says little.
+/// Two classes of 20 pages in rings; two of four pages are known, and the text of the others has little information.
 fn rings() -> (Vec<TextPage>, Vec<(u32, u32)>) {
     let page = |number: u32| {
         let class = number / 20;
@@ -26,7 +26,7 @@ fn right() -> Vec<(u32, Vec<u16>)> {
 
 #[test]
 fn one_neighbour_counts_by_the_class_links() {
-    // 0 and 1 are known and linked within their classes; 4 links to 0, and its text says nothing.
+    // 0 and 1 are known and linked within their classes; 4 links to 0, and its text has no information.
     let known = |class| (vec![0.5, 0.5], Some(class));
     let pages = [known(0), known(0), known(1), known(1), (vec![0.5, 0.5], None)];
     let graph = ClassGraph::new(&pages, &[(0, 1), (1, 0), (2, 3), (3, 2), (4, 0), (4, 4)]);
@@ -59,8 +59,9 @@ fn neighbours_correct_the_text_and_the_fit_uses_them() {
 }
 
 #[test]
-fn links_that_say_nothing_are_given_no_weight() {
-    // Every page is linked with the page of the same number in the other class and with its follower: links do not tell.
+fn uninformative_links_get_no_weight() {
+    // Every page is linked with the page of the same number in the other class and with its follower, so links have no
+    // information.
     let (pages, _) = rings();
     let links: Vec<(u32, u32)> = (0..40)
         .flat_map(|page| [(page, (page + 20) % 40), (page, page / 20 * 20 + (page + 1) % 20)])

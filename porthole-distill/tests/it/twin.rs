@@ -76,7 +76,7 @@ fn rhos() -> impl Strategy<Value = Rho> {
 
 proptest! {
     #[test]
-    fn scores_are_those_of_the_twin(
+    fn scores_equal_those_of_the_reference_implementation(
         web in webs(),
         rho in rhos(),
         correct_inflation: bool,

@@ -49,7 +49,7 @@ pub struct ClassifierVariant {
     pub documents: usize,
     /// Total cost.
     pub cost: DocumentCost,
-    /// Microseconds a document for reading the statistics, included in the cost: probes, or the whole join.
+    /// Microseconds per document for reading the statistics, included in the cost: probes, or the whole join.
     pub probe: f64,
     /// Microseconds a document for reading its terms; part of the join in BulkProbe.
     pub scan: f64,

@@ -27,7 +27,7 @@ pub struct ClassifierBench<'a> {
 const CACHE: f64 = 0.05;
 /// Cache sizes in (b).
 const SWEEP: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0];
-/// Number of documents that SingleProbe is measured on: it is slow, and its cost a document is constant.
+/// Number of documents that SingleProbe is measured on: it is slow, and its cost per document is constant.
 const SINGLE: usize = 100;
 /// The same in (b), where there are many points.
 const SINGLE_IN_SWEEP: usize = 40;

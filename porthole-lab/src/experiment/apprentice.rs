@@ -166,7 +166,7 @@ impl PreparedExperiment {
         Ok(self.learnt_from(plan, &steps, farthest))
     }
 
-    /// Evaluates what can be learnt from a crawl.
+    /// Evaluates how well the links of a crawl predict the relevance of their targets.
     pub(super) fn learnt_from(&self, plan: &CrawlPlan, steps: &[FetchStep], farthest: u32) -> Apprenticeship {
         let target = self.target(&plan.topic);
         let pages = self.pages(target, steps);

@@ -1,5 +1,5 @@
-//! The results folder of an experiment: `results.jsonl`, a line a crawl; `experiment.json` and `web.json`, its
-//! definition and web; `traces/`, every fetch of every crawl; a file a study. A crawl is complete if its trace exists,
+//! The results folder of an experiment: `results.jsonl`, one line per crawl; `experiment.json` and `web.json`, its
+//! definition and web; `traces/`, every fetch of every crawl; one file per study. A crawl is complete if its trace exists,
 //! so an interrupted experiment resumes where it stopped.
 
 use std::fs;

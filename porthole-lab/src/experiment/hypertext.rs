@@ -41,7 +41,7 @@ pub struct HypertextStudy {
 /// Quality of one kind of evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HypertextRow {
-    /// What the class was found by.
+    /// The evidence by which the class was found.
     pub evidence: String,
     /// Mean of -ln Pr(right class).
     pub log_loss: f64,

@@ -1,5 +1,5 @@
-//! Strategies that are told a part of the truth, to see where the distance to the oracle lies: what the critic gets
-//! wrong, what links do not show, and what is learnt too late.
+//! Strategies that know a part of the true labels, to find out what causes the difference to the oracle: errors of the
+//! critic, missing information in links, or learning too late.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use porthole_types::{Judgment, UrlId};
 use super::target::CrawlTarget;
 use super::wrapped::{StrategyHooks, WrappedStrategy};
 
-/// What a strategy is told.
+/// The part of the true labels that a strategy knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Informed {
     /// `+truth`, a perfect critic: a fetched page has R 1 if it is about the topic, and else 0. The words of links are
@@ -24,7 +24,7 @@ pub(super) struct Informed {
 /// Values of pages, whether they were fetched or not.
 pub(super) type Values = Arc<dyn Fn(UrlId) -> f64 + Send + Sync>;
 
-/// Tells a strategy what it may know.
+/// A strategy with a part of the true labels.
 pub(super) struct Informant {
     informed: Informed,
     /// 1 for pages about the topic, else 0.
@@ -34,7 +34,7 @@ pub(super) struct Informant {
 }
 
 impl Informant {
-    /// The strategy with what it may know of a target.
+    /// The strategy with its knowledge about a target.
     pub(super) fn of(
         inner: Box<dyn Strategy>,
         informed: Informed,

@@ -6,7 +6,7 @@ use porthole_types::{CanonicalUrl, UrlId};
 
 use super::labelled::{LabelledWeb, share};
 
-/// Number of pages drawn.
+/// Number of pages in the random sample.
 pub(super) const DRAWN: usize = 10;
 
 /// Maximum number of pages considered that link to a page; P used the first twenty of a search engine.
@@ -29,7 +29,7 @@ impl InLinks {
         InLinks { linking }
     }
 
-    /// Pages drawn from those two links before one of the examples; no example is among them.
+    /// A random sample of the pages two links before one of the examples; no example is among them.
     pub(super) fn around(&self, examples: &[&CanonicalUrl], seed: u64) -> Vec<CanonicalUrl> {
         let near = examples.iter().flat_map(|url| self.some(url.id(), seed)).collect::<BTreeSet<_>>();
         let far = near.into_iter().flat_map(|url| self.some(url.id(), seed)).collect::<BTreeSet<_>>();

@@ -16,7 +16,7 @@ pub(super) struct Oracle {
     worth: Arc<HashMap<UrlId, f64>>,
 }
 
-/// Discount of a page's value a link.
+/// Discount of a page's value per link.
 const DISCOUNT: f64 = 0.8;
 
 /// Number of links that the look-ahead oracle follows.
@@ -31,7 +31,7 @@ impl Oracle {
         Oracle { name: "oracle", worth: Arc::new(leads_to_topic(web, target)) }
     }
 
-    /// Knows what the guiding critic will say of the page that a link leads to: our critic with a perfect estimate of links.
+    /// Knows the R that the guiding critic will give to a link's target: our critic with a perfect estimate of links.
     pub(super) fn foresight(web: &LabelledWeb, target: &CrawlTarget) -> Self {
         let relevance = |id: &UrlId| target.relevance(web.end(*id)).unwrap_or(0.0);
         let worth = web.links.keys().map(|id| (*id, relevance(id))).collect();

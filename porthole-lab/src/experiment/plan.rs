@@ -48,7 +48,7 @@ impl Experiment {
 pub(super) struct StrategyName {
     /// The strategy that scores links, with its parameters.
     pub(super) name: String,
-    /// What it is told of the truth.
+    /// The part of the true labels that it knows.
     pub(super) informed: Informed,
     /// Prioritises links of great hubs.
     pub(super) hubs: bool,
@@ -66,7 +66,7 @@ pub(super) struct StrategyName {
     pub(super) pace: PaceChange,
 }
 
-/// Task of a crawl: where it starts, which determines what it can be compared with (P 5).
+/// Task of a crawl: where it starts. Only crawls with the same task can be compared (P 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {

@@ -1,4 +1,4 @@
-//! Studies: measurements of an experiment besides its crawls, which store their numbers and a drawing in its folder.
+//! Studies: measurements of an experiment other than its crawls, which store their numbers and a chart in its folder.
 
 use rayon::prelude::*;
 use serde::Serialize;

@@ -78,7 +78,7 @@ pub struct Authority {
     pub distance: u32,
 }
 
-/// Numbers of pages a site that a harvest may be capped at.
+/// Maximum numbers of pages per site for the capped harvest.
 pub const SITE_CAPS: [u64; 3] = [100, 10, 5];
 
 /// Summary of one crawl. Maps have a value for each measured number of counted fetches.
@@ -96,7 +96,7 @@ pub struct CrawlSummary {
     pub harvest: BTreeMap<u64, f64>,
     /// Share of the topic's reachable pages that were found.
     pub recall: BTreeMap<u64, f64>,
-    /// The harvest with at most so many pages of a site, by that number: further pages of a site count as not relevant.
+    /// The harvest with at most N pages per site, by N: further pages of a site count as not relevant.
     #[serde(default)]
     pub capped: BTreeMap<u64, BTreeMap<u64, f64>>,
     /// Number of sites (servers) with a page of the topic that were found.
@@ -211,7 +211,7 @@ impl Trace {
         self.steps.iter().filter(|step| step.label.counts()).collect()
     }
 
-    /// The trace as a file: summary and authorities as JSON after `#`, then a line a fetch.
+    /// The trace as a file: summary and authorities as JSON after `#`, then one line per fetch.
     pub(super) fn to_text(&self) -> serde_json::Result<String> {
         let mut text = format!("# {}\n", serde_json::to_string(&self.outcome)?);
         let _ = writeln!(text, "# {}\n{HEAD}", serde_json::to_string(&self.authorities)?);

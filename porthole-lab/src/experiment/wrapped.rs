@@ -1,10 +1,10 @@
-//! A strategy inside another: everything is forwarded but what the hooks change.
+//! A strategy inside another: all calls are forwarded, except those that the hooks change.
 
 use porthole_page::Link;
 use porthole_strategy::{Discipline, Part, SourcePage, StateError, Strategy};
 use porthole_types::{CanonicalUrl, UrlId};
 
-/// What is different from the inner strategy.
+/// Differences from the inner strategy.
 pub(super) trait StrategyHooks: Send {
     /// The discipline, given that of the inner strategy.
     fn discipline(&self, inner: Discipline) -> Discipline {

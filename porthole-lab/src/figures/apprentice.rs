@@ -203,7 +203,7 @@ impl TakeoverPair {
     }
 }
 
-/// A Figs. 13 (b) and 14: loss a page before and after an apprentice takes over.
+/// A Figs. 13 (b) and 14: loss per page before and after an apprentice takes over.
 pub(super) fn online(evidence: &TracedResults) -> Option<Figure> {
     let strategies = evidence.results.experiment.strategies.iter();
     let names: Vec<(&str, usize)> =

@@ -5,7 +5,7 @@ use super::Figure;
 use super::evidence::{TracedResults, cell, percent};
 use porthole_report::html::HtmlTable;
 
-/// Strategies that take away one part of the distance, with what each has.
+/// Strategies that remove one cause of the difference to the oracle, with a description of each.
 const PARTS: [(&str, &str); 6] = [
     ("soft+truth", "soft focus with a perfect critic"),
     ("porthole", "our strategy"),

@@ -1,4 +1,4 @@
-//! What can be learnt from the links of a crawl, by the apprentice study (A 3.4, 3.7, 3.8).
+//! How well the links of a crawl predict relevance, by the apprentice study (A 3.4, 3.7, 3.8).
 
 use std::fs;
 

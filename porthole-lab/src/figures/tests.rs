@@ -76,7 +76,7 @@ fn a_report_has_every_figure() {
         ]
     );
     let of = |id: &str| all.iter().find(|figure| figure.id == id).unwrap();
-    // The web has them planted.
+    // They are planted in the web.
     assert_eq!(of("radius").verdict, ClaimVerdict::Confirmed);
     // Whether the claim holds is chance on a web this small; that it was tested is not.
     assert_ne!(of("recall-crawler").verdict, ClaimVerdict::NotTestable, "{}", of("recall-crawler").here);

@@ -1,4 +1,4 @@
-//! Lists with an example a line: `url<TAB>topic`, the simplest format for examples and for the labels of a WARC file's
+//! Lists with one example per line: `url<TAB>topic`, the simplest format for examples and for the labels of a WARC file's
 //! pages, and JSON objects, as `porthole export jsonl` writes them.
 
 use std::io::{BufRead, Read};

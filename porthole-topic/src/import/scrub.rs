@@ -114,7 +114,7 @@ impl<R: BufRead> Scrub<R> {
         }
     }
 
-    /// Records a change, once a line.
+    /// Records a change, once per line.
     fn change(&mut self, what: &str) {
         if self.changes.back().is_none_or(|last| last.line != Some(self.scrubbed_line)) {
             self.changes.push_back(ImportProblem::new(self.scrubbed_line, what));

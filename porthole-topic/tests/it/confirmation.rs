@@ -95,7 +95,7 @@ fn answers_separate_a_good_topic_from_its_neighbour() {
     let confirmed = model.with_confirmations(&[web.confirmation().unwrap()]);
     let (good, twin) = (web.mean(&confirmed, FUNDS), web.mean(&confirmed, TWIN));
     assert!(good > 0.7 && twin < 0.3, "{good} {twin}");
-    // What was answered is judged so.
+    // Pages are judged according to their answers.
     let mut critic = Critic::new(confirmed.clone(), &web.tree);
     assert!(web.yes.iter().chain(&web.examples).all(|page| critic.relevance(page) > 0.5));
     assert!(web.no.iter().all(|page| critic.relevance(page) < 0.5));
@@ -127,7 +127,7 @@ fn a_confirmed_tree_is_a_tree_of_probabilities() {
             (critic.explain_topic(web.good, &page, 3).last().unwrap().probability - of_good).abs() < 1e-9
         );
     }
-    // Refused by the answers, a page is about something else.
+    // A page that the answers reject is about another topic.
     let twin = web.pages.page(TWIN, 0);
     assert_ne!(critic.judge(&twin).best, web.good);
     // The confirmation is not a decision of the tree.
@@ -156,7 +156,7 @@ fn few_answers_and_answers_without_a_pattern_confirm_nothing() {
     let mut web = Neighbours::new(10);
     web.no.clear();
     assert!(web.confirmation().is_none(), "no page was refused");
-    // Pages of one kind, some refused.
+    // Pages of one kind, of which some were answered with no.
     let mut web = Neighbours::new(10);
     web.no = web.pages.pages(10, FUNDS, 0);
     assert!(web.confirmation().is_none(), "no pattern");

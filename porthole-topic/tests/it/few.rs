@@ -1,4 +1,4 @@
-//! Topics with few examples: beside a background, and beside topics with many.
+//! Topics with few examples, together with a background and with topics that have many.
 
 use porthole_topic::{
     Critic, Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, add_background,
@@ -124,7 +124,7 @@ fn nodes_with_few_examples_are_calibrated_by_the_others() {
     let tuned = tune_all(&tree, &statistics, &refs(&pages), &options);
     let node = |path: &str| tree.find(path).unwrap();
     assert!(tuned.nodes.contains_key(&node("/A")) && tuned.nodes.contains_key(&node("/B")));
-    // No example of /C can be held out: it takes what the others have chosen.
+    // No example of /C can be held out, so it uses the choice of the others.
     assert!(!tuned.nodes.contains_key(&node("/C")));
     assert!(tuned.nodes[&node("/A")].tuning.calibration.saturation.is_finite());
     assert!(tuned.otherwise.calibration.saturation.is_finite());

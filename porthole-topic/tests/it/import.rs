@@ -25,7 +25,7 @@ fn content(bytes: &[u8]) -> Result<ImportedTaxonomy<ImportedExample>, ImportErro
     ImportedTaxonomy::gather(dmoz_content(bytes))
 }
 
-/// One line an entry, then one a problem; checks that a taxonomy accepts every topic.
+/// One line per entry, then one per problem; checks that a taxonomy accepts every topic.
 fn imported(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>) -> Vec<String> {
     let import = match import {
         Ok(import) => import,

@@ -77,7 +77,7 @@ fn losses_are_counted() {
 }
 
 #[test]
-fn samples_are_drawn_from_everywhere() {
+fn samples_are_uniform() {
     let examples = (0..1000).map(|n| ("/a", n));
     let mut times = vec![0; 1000];
     let directory = Directory::of(examples).unwrap();

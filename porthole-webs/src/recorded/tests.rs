@@ -192,7 +192,7 @@ fn check_without_second(records: &[Vec<u8>], what: &str) {
 }
 
 #[test]
-fn one_bad_record_costs_that_record_alone() {
+fn a_damaged_record_loses_only_itself() {
     let records = three_records(RecordFormat::Plain);
     let second = String::from_utf8(records[1].clone()).unwrap();
     let (head, block) = second.split_once("\r\n\r\n").unwrap();
@@ -215,7 +215,7 @@ fn one_bad_record_costs_that_record_alone() {
     check_without_second(&[records[0].clone(), cut, records[2].clone()], "a member cut in the middle");
 }
 
-/// A file in which every record claims to be endless is not read again and again.
+/// A file in which every record has a wrong length is read again a bounded number of times.
 #[test]
 fn a_file_full_of_wrong_lengths_is_given_up() {
     let record =

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_have_words_enough() {
+    fn every_leaf_has_enough_words() {
         for branch in TREE {
             for (name, words) in branch.leaves {
                 assert!(words.split_ascii_whitespace().count() >= 28, "{name}");

@@ -14,7 +14,7 @@ pub struct SynthParams {
     pub pages: u32,
     /// Mean number of pages of a site; smaller webs have smaller sites.
     pub site_pages: u32,
-    /// Share of each topic's pages that lie on its largest site; at 0 sites differ in size by chance alone.
+    /// Share of each topic's pages that lie on its largest site; at 0 the sizes of sites differ only at random.
     pub largest_site: f64,
     /// Mean size of a content page in bytes of HTML.
     pub page_bytes: u32,
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_refused_by_name() {
+    fn invalid_parameters_are_refused_by_name() {
         let base = SynthParams::default;
         assert_eq!(base().validate(), Ok(()));
         for (params, name) in [

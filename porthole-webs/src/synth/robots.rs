@@ -91,7 +91,7 @@ impl WebPlan {
         !matches!(self.rules(site), RobotsVariant::Closed | RobotsVariant::Broken)
     }
 
-    /// Whether two directories of a site have the same name, by chance.
+    /// Whether two directories of a site happen to have the same name.
     fn same_directory(&self, site: u32, one: u32, other: u32) -> bool {
         let name = |number| {
             let mut out = Vec::new();

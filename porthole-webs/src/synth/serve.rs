@@ -18,7 +18,7 @@ use super::wire::{Reply, answer_to, read_head, write_reply};
 pub struct ServeOptions {
     /// Whether to allow addresses that other machines can reach.
     pub allow_remote: bool,
-    /// Delay of every answer, for those who want to watch a crawl.
+    /// Delay of every answer, so that a crawl is slow enough to watch.
     pub shortest_wait: Duration,
     /// Maximum delay of slow hosts.
     pub longest_wait: Duration,

@@ -1,4 +1,4 @@
-//! The site table: the pages of each site. It is all that a synthetic web keeps in memory, some tens of bytes a site;
+//! The site table: the pages of each site. It is all that a synthetic web keeps in memory, some tens of bytes per site;
 //! everything else is drawn on request.
 //!
 //! Sites are in this order: the mainland (portals, ordinary sites, mirrors), the islands (remote communities), the

@@ -20,7 +20,7 @@ pub(crate) struct TextStyle<'a> {
     joins: u64,
 }
 
-/// Distribution of the words' sources: a kind for each of 256 draws, a table for each kind.
+/// Distribution of the words' sources: a kind for each of 256 random values, a table for each kind.
 #[derive(Clone)]
 struct WordSources<'a> {
     kinds: [u8; 256],
@@ -92,7 +92,7 @@ impl<'a> TextStyle<'a> {
         }
     }
 
-    /// One draw a word and hardly any data-dependent branch, because this loop is most of the cost of a page.
+    /// One random number per word and hardly any data-dependent branch, because this loop is most of the work.
     fn words(&self, out: &mut Vec<u8>, draw: &mut Draw, n: u32, sources: &WordSources<'_>) {
         let mut joined = false;
         for i in 0..n {

@@ -1,4 +1,4 @@
-/** What the user did, what came of it, and the command that does the same. */
+/** Actions of the user, their outcomes, and the equivalent commands. */
 import { ApiError, follow, isJob, post, type Job } from './api';
 
 export interface Notice {
@@ -29,7 +29,7 @@ export function dismiss(id: number) {
 
 /**
  * Sends a change and shows its outcome. Returns the answer, or null if it failed (then the reason is shown).
- * `text` says what was done, for answers that have no outcome of their own. If `isQuiet`, the caller shows the outcome.
+ * `text` describes the change, for answers without an outcome. If `isQuiet`, the caller shows the outcome.
  */
 export async function act<T extends object>(path: string, body: unknown, text: string, isQuiet = false): Promise<T | null> {
   try {

@@ -60,7 +60,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Set when the server refuses the token: the whole page then says what to do. */
+/** Set when the server refuses the token; the whole page is then replaced by instructions. */
 export const access = { onRefused: () => {} };
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {

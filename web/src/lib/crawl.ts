@@ -15,14 +15,14 @@ export function command(workspace: string, what: string, parameters: Record<stri
   return act<CommandAnswer>(of(workspace, 'commands'), { what, parameters }, what);
 }
 
-/** Why the last crawl ended, by the word that the workspace keeps. */
+/** Why the last crawl ended, by the word that is stored in the workspace. */
 const ENDS: Record<string, string> = {
   limit: 'it reached its page limit', time: 'its time was up', size: 'it reached its size limit', disk: 'the workspace reached its size limit', 'disk full': 'the disk was full',
   interrupted: 'it was stopped', stagnated: 'no good page had come for long', exhausted: 'no URL was left', waiting: 'all URLs that were left waited for another try',
   aborted: 'it was killed or has failed',
 };
 
-/** One sentence: is it working, and if not, why? */
+/** One sentence about whether the crawl is working, and if not, why. */
 export function explain(status: Status): string {
   if (!status.is_running) {
     if (!status.counts.fetched) return 'No page was fetched yet. Start the crawl to see its pages here.';

@@ -1,6 +1,6 @@
 /**
- * The fetched pages in the order of their fetches, in columns: what the scatter draws. Sums from the beginning make the
- * moving average at any place two subtractions.
+ * The fetched pages in fetch order, in columns: the data of the scatter plot. Cumulative sums give the moving average at any
+ * place by two subtractions.
  */
 import type { DotColumns } from './api';
 
@@ -50,7 +50,7 @@ export class Dots {
       if (this.length === this.seq.length) this.grow();
       const n = this.length;
       const relevance = columns.relevance[i];
-      // A copy counts as a page that was fetched for nothing, as in the harvest.
+      // A duplicate counts as a page with relevance 0, as in the harvest.
       const isPage = relevance !== null && columns.outcome[i] === PAGE;
       const counts = isPage || columns.outcome[i] === COPY;
       this.seq[n] = columns.seq[i];
@@ -78,7 +78,7 @@ export class Dots {
     return this.judged[Math.min(this.length, index + 1)] - this.judged[0] >= 10;
   }
 
-  /** Pages a second among the fetches of the last `milliseconds`. */
+  /** Pages per second in the last `milliseconds`. */
   rate(milliseconds: number, now: number): number {
     const from = this.firstAt('at', now - milliseconds);
     let pages = 0;
@@ -99,7 +99,7 @@ export class Dots {
     return low;
   }
 
-  /** First place before which so many pages were judged. */
+  /** First index before which this many pages were judged. */
   private firstJudged(count: number, end: number): number {
     let low = 0;
     let high = end;

@@ -6,7 +6,7 @@ export function count(value: number | null | undefined): string {
   return value == null || !Number.isFinite(value) ? '–' : WHOLE.format(Math.round(value));
 }
 
-/** `1,234`, `12.3k`, `4.6M`: for axes and tight places. */
+/** `1,234`, `12.3k`, `4.6M`: for axes and narrow places. */
 export function short(value: number | null | undefined): string {
   if (value == null || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
@@ -77,13 +77,13 @@ export function host(url: string): string {
   }
 }
 
-/** An address without its scheme, readable where it is readable. */
+/** An address without its scheme, with percent-encoded UTF-8 decoded. */
 export function address(url: string): string {
   let text = url.replace(/^https?:\/\//i, '');
   try {
     text = decodeURI(text);
   } catch {
-    // Not UTF-8: shown as it is.
+    // Not UTF-8: shown unchanged.
   }
   return text.replace(/\/$/, '');
 }

@@ -1,4 +1,4 @@
-/** What the words and numbers mean, in one sentence each. Every number in the dashboard refers to one of these. */
+/** Explanations of terms and numbers, one sentence each. Every number in the dashboard refers to one of them. */
 export const glossary = {
   relevance: 'How sure the critic is that a page is about a topic that you marked good: 0% to 100%.',
   harvest: 'Mean relevance of all fetched pages. Copies count as 0. A crawl without focus usually stays below 10%.',

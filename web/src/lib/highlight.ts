@@ -1,4 +1,4 @@
-/** Marks the words that decided, in the text that the critic saw. */
+/** Highlights the words that decided a judgment, in the text that the critic read. */
 import type { WordWeight } from './api';
 
 export interface Piece { text: string; weight: number }

@@ -1,6 +1,6 @@
-/** What the crawls of an experiment say: means by strategy, and paired differences with intervals, as `porthole lab compare`. */
+/** Statistics of the crawls of an experiment: means by strategy, and paired differences with intervals, as in `porthole lab compare`. */
 
-/** A line of `results.jsonl`, as far as it is shown. Keys of measures are numbers of fetches. */
+/** The fields of a line of `results.jsonl` that are shown. Keys of measures are numbers of fetches. */
 export interface LabCrawl {
   topic: string;
   strategy: string;
@@ -14,11 +14,11 @@ export interface LabCrawl {
 }
 
 export interface LabMeasure { name: string; of: (crawl: LabCrawl) => number | undefined; isShare: boolean; isLessBetter?: boolean }
-/** How far a strategy is ahead of the baseline in the same crawls, with a 95% interval. */
+/** Difference of a strategy to the baseline in the same crawls, with a 95% interval. */
 export interface LabDifference { mean: number; low: number; high: number; pairs: number }
 
 const DRAWS = 2000;
-/** A bootstrap of fewer pairs shows only their own spread. */
+/** With fewer pairs, a bootstrap interval is not meaningful. */
 const LEAST_PAIRS = 6;
 
 /** Rows that are results of crawls. */
@@ -66,7 +66,7 @@ export function isClear({ low, high, pairs }: LabDifference): boolean {
   return pairs >= LEAST_PAIRS && (low > 0 || high < 0);
 }
 
-/** Topics are drawn with replacement, then samples of each: the interval holds for other topics. */
+/** Bootstrap over topics, then over samples of each, so that the interval holds for other topics. */
 function interval(topics: number[][]): { low: number; high: number } {
   const random = generator(1);
   const pick = <T>(all: T[]): T => all[Math.floor(random() * all.length)];
@@ -88,7 +88,7 @@ function mean(values: number[]): number {
   return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN;
 }
 
-/** The same numbers at every visit (mulberry32). */
+/** Pseudorandom numbers (mulberry32) with a fixed seed, so that a reload shows the same intervals. */
 function generator(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;

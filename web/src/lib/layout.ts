@@ -2,7 +2,7 @@
 
 export interface Place { x: number; y: number }
 
-/** Deterministic: the nodes begin on a spiral. Time grows with the square of the nodes: some hundred are fine. */
+/** Deterministic: the nodes begin on a spiral. Time grows with the square of the number of nodes: a few hundred are fine. */
 export function place(nodes: number, links: [number, number][], rounds = 240): Place[] {
   const places: Place[] = Array.from({ length: nodes }, (_, i) => {
     const angle = i * 2.399963; // the golden angle: no two nodes begin at the same place
@@ -32,7 +32,7 @@ export function place(nodes: number, links: [number, number][], rounds = 240): P
     for (const [from, to] of links) {
       const x = places[to].x - places[from].x;
       const y = places[to].y - places[from].y;
-      // Nodes with many links would otherwise fall onto each other.
+      // Nodes with many links would otherwise be placed on top of each other.
       const force = (Math.hypot(x, y) / ideal) * (0.8 / Math.sqrt(degrees[from] * degrees[to]));
       moves[from].x += x * force;
       moves[from].y += y * force;

@@ -1,4 +1,4 @@
-/** A workspace as it is now: its status, dots, events and commands, kept up to date by the server's event stream. */
+/** The current state of a workspace: its status, dots, events and commands, updated by the server's event stream. */
 import { fail } from './actions.svelte';
 import { get, of, type CommandRow, type DotColumns, type Status } from './api';
 import { Dots } from './dots';
@@ -18,7 +18,7 @@ export class LiveWorkspace {
   connection = $state<Connection>('connecting');
   events = $state.raw<StreamEvent[]>([]);
   commands = $state.raw<CommandRow[]>([]);
-  /** Grows when dots were added: the columns themselves are not reactive, for speed. */
+  /** Incremented when dots are added, because the columns themselves are not reactive, for speed. */
   dotVersion = $state(0);
   isLoadingDots = $state(true);
   readonly dots = new Dots();
@@ -66,7 +66,7 @@ export class LiveWorkspace {
     void this.loadDots();
   }
 
-  /** A browser has six connections to a server for all its tabs: a hidden tab gives its stream back. */
+  /** A browser has six connections to a server for all its tabs, so a hidden tab closes its stream. */
   private onVisibility = () => {
     clearTimeout(this.rest);
     if (document.hidden) {
@@ -99,7 +99,7 @@ export class LiveWorkspace {
     on('end', () => (this.connection = 'lost'));
   }
 
-  /** Pages were judged again: their dots are at other places now. */
+  /** Pages were judged again, so their dots have moved. */
   private reset() {
     this.dots.clear();
     this.onDots?.();
@@ -144,7 +144,7 @@ export class LiveWorkspace {
 
   private async loadChunks() {
     while (!this.isClosed) {
-      // The first fetch has number 0: before it, nothing is asked for.
+      // The first fetch has number 0.
       const after = this.dots.length ? this.dots.lastSeq : null;
       const columns = await get<DotColumns>(of(this.name, 'dots', { after, limit: CHUNK }));
       if (columns.seq.length) this.take(columns);

@@ -1,4 +1,4 @@
-/** Something that the server knows, loaded again when what it depends on changes. The old value stays meanwhile. */
+/** Data of the server, reloaded when its dependencies change. The old value stays until the new one is loaded. */
 import type { ApiError } from './api';
 
 export class Resource<T> {
@@ -8,8 +8,8 @@ export class Resource<T> {
   private turn = $state(0);
 
   /**
-   * Must be created while a component is initialised: what `load` reads before its first `await` is tracked. With `every`,
-   * it is loaded again after so many milliseconds, unless it is still being loaded or nobody looks at the page.
+   * Must be created while a component is initialised: state that `load` reads before its first `await` is tracked. With
+   * `every`, it is reloaded after this many milliseconds, unless it is still loading or the tab is hidden.
    */
   constructor(load: (signal: AbortSignal) => Promise<T>, every = 0) {
     $effect(() => {

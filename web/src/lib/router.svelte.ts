@@ -1,10 +1,10 @@
-/** The address is the state: every page can be shared, reloaded and gone back to. */
+/** The address holds the state of a page, so that pages can be shared and reloaded, and the back button works. */
 
 export interface Route {
   page: string;
   /** Name of the workspace, for the pages below `/w/`. */
   workspace: string | null;
-  /** What follows the page's name, such as `hubs` in `/w/owls/results/hubs`. */
+  /** The path after the page's name, such as `hubs` in `/w/owls/results/hubs`. */
   rest: string;
 }
 
@@ -19,7 +19,7 @@ export function parse(path: string): Route {
 export const router = $state({
   path: location.pathname,
   query: new URLSearchParams(location.search),
-  /** Grows with every navigation, so that the focus can follow. */
+  /** Incremented at every navigation, so that the focus can be moved. */
   visits: 0,
 });
 

@@ -1,5 +1,5 @@
 /**
- * The scatter of relevance: a dot a fetch, on two canvases. The lower one holds the dots and is append-only: new dots are
+ * The scatter plot of relevance: one dot per fetch, on two canvases. The lower one holds the dots and is append-only: new dots are
  * blended into its pixels, and everything is drawn again only when the range or the size changes. The upper one holds the
  * axes, the moving average and the selection, which are few and drawn at every update.
  */
@@ -7,7 +7,7 @@ import { DEAD, PAGE, RETRY, type Dots } from './dots';
 import { short } from './format';
 
 export type Axis = 'seq' | 'at';
-/** The whole crawl, the last so many fetches, or a fixed range that the user chose. */
+/** The whole crawl, the last N fetches, or a fixed range that the user chose. */
 export type View = { kind: 'all' } | { kind: 'last'; fetches: number } | { kind: 'range'; from: number; to: number };
 
 export interface Colours { surface: string; grid: string; ink: string; muted: string; low: string; high: string; dead: string; average: string }
@@ -16,11 +16,11 @@ const LEFT = 44;
 const RIGHT = 14;
 const TOP = 12;
 const BOTTOM = 28;
-/** Below zero: fetches without a judgment, failures in their own colour. */
+/** Rows below zero, for fetches without a judgment; failures have another colour. */
 const LANE = 18;
 const PAD = 4;
 const SHADES = 24;
-/** A live range ends this much after the last dot, so that most updates fit in. */
+/** A live range extends this far beyond the last dot, so that most updates need no new range. */
 const HEADROOM = 0.12;
 
 export class Scatter {
@@ -39,7 +39,7 @@ export class Scatter {
   private from = 0;
   private to = 1;
   private drawn = 0;
-  /** Pixel in which the lines end as they are drawn. */
+  /** Pixel column in which the lines end at present. */
   private linesEnd = -1;
   private shades: Uint8Array = new Uint8Array(0);
   private mask: Float32Array = new Float32Array(0);
@@ -215,11 +215,11 @@ export class Scatter {
         this.pixels.putImageData(image, 0, 0, x, 0, width, image.height);
       }
     }
-    // The lines of a long crawl take most of the time of an update, and end in the same pixel as before.
+    // Drawing the lines of a long crawl takes most of the time of an update; skip it if they end in the same pixel as before.
     if (Math.floor(this.x(this.dots.length - 1)) !== this.linesEnd) this.drawLines();
   }
 
-  /** Fewer dots are larger and more opaque, so that both three and 200,000 can be read. */
+  /** The fewer dots there are, the larger and more opaque they are: three are as readable as 200,000. */
   private prepareInk() {
     const [first, end] = this.visible();
     const crowd = (end - first) / Math.max(1, this.width - LEFT - RIGHT);

@@ -11,7 +11,7 @@ export function rivals(path: string, good: string[]): string[] {
 /** Marks a topic good, instead of those above or below it. */
 export async function markGood(workspace: string, path: string, good: string[]): Promise<boolean> {
   for (const other of rivals(path, good)) {
-    // If it fails, marking says so.
+    // If this fails, the error of the marking is shown.
     await post(of(workspace, 'topics'), { op: 'unmark', path: other }).catch(() => {});
   }
   return (await act<Outcome>(of(workspace, 'topics'), { op: 'mark', path }, `${path} is good`)) !== null;

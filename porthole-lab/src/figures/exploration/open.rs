@@ -1,4 +1,4 @@
-//! Questions that P 7 leaves open: other sizes, estimates and buffers, costs of decisions, and single topics.
+//! Open questions of P 7: other sizes, estimates and buffers, costs of decisions, and single topics.
 
 use super::{Crawls, EXPLORING, GREEDY, RANKS, interval};
 use crate::experiment::Task;

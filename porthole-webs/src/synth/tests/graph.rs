@@ -21,7 +21,7 @@ fn a_page_shows_the_links_it_has() {
 }
 
 #[test]
-fn every_link_leads_where_it_is_said_to() {
+fn every_link_leads_to_its_declared_target() {
     let web = web(SynthParams { traps: 0.3, ..sound() });
     let mut kinds = HashMap::new();
     for (url, _) in web.pages().step_by(31) {
@@ -58,7 +58,7 @@ fn follow(web: &SyntheticWeb, link: &TrueLink) {
 }
 
 #[test]
-fn figures_lie_where_the_parameters_put_them() {
+fn statistics_match_the_parameters() {
     let base = || SynthParams { pages: 4_000, ..SynthParams::default() };
     let stats = web(base()).stats();
     let near = |what: &str, value: f64, wanted: f64, by: f64| {

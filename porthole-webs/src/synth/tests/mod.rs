@@ -1,4 +1,4 @@
-//! Tests of the synthetic web as a whole: what is served agrees with the ground truth.
+//! Tests of the synthetic web as a whole: served pages agree with the ground truth.
 
 mod graph;
 mod pages;

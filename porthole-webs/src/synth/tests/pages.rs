@@ -61,7 +61,7 @@ fn every_url_leads_back_to_its_page() {
 }
 
 #[test]
-fn pages_speak_of_their_topic() {
+fn pages_contain_words_of_their_topic() {
     let web = web(sound());
     let mut known: HashMap<&str, Vec<String>> = HashMap::new();
     for (branch, (name, words)) in TREE.iter().flat_map(|b| b.leaves.iter().map(move |leaf| (b.name, leaf))) {
@@ -114,7 +114,7 @@ fn mirrors_are_equal_and_near_copies_alike() {
 }
 
 #[test]
-fn hosts_fail_as_they_are_said_to() {
+fn hosts_fail_according_to_their_health() {
     let web = web(unsound());
     let mut seen: HashMap<(Health, String), u32> = HashMap::new();
     for (url, truth) in web.pages().filter(|(_, truth)| truth.appears.is_none()) {
@@ -135,7 +135,7 @@ fn hosts_fail_as_they_are_said_to() {
 }
 
 #[test]
-fn robots_txt_says_what_the_truth_says() {
+fn robots_txt_agrees_with_the_ground_truth() {
     let web = web(SynthParams { pages: 1_500, ..sound() });
     let mut statuses = HashSet::new();
     for (url, truth) in web.pages() {
@@ -196,7 +196,7 @@ fn traps_have_no_end() {
 }
 
 #[test]
-fn what_is_not_there_is_said_so() {
+fn missing_pages_and_hosts_are_errors() {
     let web = web(sound());
     let home = web.pages().next().unwrap().0;
     for path in ["nowhere", "moved/999999", "go9/1", "loop/c/1", "calendar/2026/13", "moved/01"] {
@@ -208,7 +208,7 @@ fn what_is_not_there_is_said_so() {
 }
 
 #[test]
-fn examples_are_good_to_begin_with() {
+fn examples_are_content_pages_of_their_topic() {
     let web = web(unsound());
     for topic in web.topics().iter().filter(|topic| topic.leaf) {
         let examples = web.examples(topic.id, 3, 3);
@@ -227,7 +227,7 @@ fn examples_are_good_to_begin_with() {
 }
 
 #[test]
-fn extreme_parameters_make_a_web_too() {
+fn extreme_parameters_give_a_valid_web() {
     let base = || SynthParams { pages: 500, ..SynthParams::default() };
     let none = SynthParams { portals: 0, islands: 0, mirrors: 0.0, spam: 0.0, hubs: 0.0, ..base() };
     let full = SynthParams { traps: 1.0, hubs: 0.5, near_copies: 0.5, growing: 1.0, changing: 1.0, ..base() };

@@ -71,7 +71,7 @@ fn normal_and_proxy_requests_bring_the_same_bytes_as_memory() {
 }
 
 #[test]
-fn other_requests_get_a_clear_word() {
+fn unsupported_requests_are_answered_with_a_reason() {
     with_server(sound(), ServeOptions::default(), |addr, web| {
         let (url, _) = web.pages().next().unwrap();
         for (request, status, word) in [
@@ -99,7 +99,7 @@ fn other_requests_get_a_clear_word() {
     });
 }
 
-/// On simulated time, which only passes while the server sleeps: how long it does is known to the millisecond.
+/// In simulated time, which only passes while the server sleeps, so that its delays are exact to the millisecond.
 #[tokio::test(start_paused = true)]
 async fn bad_hosts_behave_badly_on_the_wire() {
     let options = ServeOptions {
@@ -120,7 +120,7 @@ async fn bad_hosts_behave_badly_on_the_wire() {
         let fine = |truth: &Truth| truth.health == health && truth.kind == PageKind::Home;
         let (url, _) = web.pages().find(|(_, truth)| fine(truth)).unwrap();
         let begun = tokio::time::Instant::now();
-        // On a thread of its own: the runtime must have nothing else to do.
+        // On a separate thread, because the runtime must have nothing else to do.
         let (tell, told) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             let answer = Client::new(addr).ask(&format!("GET {url} HTTP/1.1\r\n\r\n"));

@@ -1,4 +1,4 @@
-//! Crawls one host with the `spider` crate as fast as it goes, and prints the number of pages that came.
+//! Crawls one host with the `spider` crate without delays, and prints the number of fetched pages.
 //!
 //!     spider-run URL WORKERS
 
