@@ -9,7 +9,7 @@ use porthole_types::SiteId;
 use super::inbox::{self, Letter};
 use super::load::SharedPart;
 use super::plan::WritePlan;
-use super::publication::{self, OthersQueues};
+use super::publication::{self, Announced, OthersQueues, SentResults};
 use super::store::TableStore;
 use super::{DatabaseLocation, budget, counts, load};
 use crate::fleet::{FleetSettings, WorkerLease, boot_millis};
@@ -64,10 +64,20 @@ pub(super) struct Sharing {
     others: OthersQueues,
     others_read_at: u64,
     published_at: u64,
+    /// Whether letters of others were read since.
+    has_read_more: bool,
+    /// The last results, as far as others have not read of them, and the number of own letters behind the cursor.
+    sent: SentResults,
+    own_letters: i64,
     session: WorkerSession,
 }
 
 impl Sharing {
+    /// Whether what others have published was read too long ago.
+    fn is_outdated(&self) -> bool {
+        boot_millis().saturating_sub(self.others_read_at) > millis(PUBLISHED_FOR)
+    }
+
     /// How long a shard rests before another worker may request its sites: not at all if none was requested lately.
     fn rest_of(&self, shard: u8) -> Duration {
         let rest = self.settings.rest;
@@ -121,6 +131,9 @@ impl TableStore {
             others: OthersQueues::default(),
             others_read_at: 0,
             published_at: 0,
+            has_read_more: false,
+            sent: SentResults::default(),
+            own_letters: 0,
             session,
         };
         let mut store = TableStore::with_parts(location.clone(), db, memory, looked, None, Some(sharing));
@@ -274,43 +287,62 @@ impl TableStore {
         };
         let frontier = &self.memory.frontier;
         let leaving = frontier.frozen_best();
-        if self.others_best().is_empty() && leaving.is_empty() || !frontier.is_by_priority() {
+        let unread = if sharing.is_outdated() { 0 } else { sharing.sent.unread() };
+        if self.others_best().is_empty() && leaving.is_empty() && unread == 0 || !frontier.is_by_priority() {
             return n;
         }
         let own = frontier.greatest_priorities(n, n);
-        if own.is_empty() { n } else { sharing.others.in_turn(&own, leaving, sharing.slots) }
+        if own.is_empty() { n } else { sharing.others.in_turn(&own, leaving, sharing.slots, unread) }
+    }
+
+    /// Remembers results that were committed, with letters behind the last one.
+    pub(super) fn note_sent(&mut self, results: usize, letters: usize) {
+        if let (Some(sharing), Some(shared)) = (&mut self.sharing, &self.memory.shared)
+            && shared.announced.is_some()
+        {
+            let letters = i64::try_from(letters).unwrap_or(i64::MAX);
+            sharing.own_letters = sharing.own_letters.saturating_add(letters);
+            if results > 0 && letters > 0 {
+                sharing.sent.add(shared.last_letter.saturating_add(letters), results);
+            }
+        }
     }
 
     /// The priorities of the best URLs of the other workers, unless they are outdated.
     pub(super) fn others_best(&self) -> &[f32] {
-        let Some(sharing) = &self.sharing else { return &[] };
-        let age = boot_millis().saturating_sub(sharing.others_read_at);
-        if age > millis(PUBLISHED_FOR) { &[] } else { &sharing.others.best }
+        match &self.sharing {
+            Some(sharing) if !sharing.is_outdated() => &sharing.others.best,
+            _ => &[],
+        }
     }
 
-    /// Reads what others have published, and publishes if it was not done for a while, or if the worker has other shards.
+    /// Reads what others have published, and publishes if it was not done for a while, or if the worker has other shards or has
+    /// read letters since.
     fn exchange_best(&mut self, has_other_shards: bool) -> Result<()> {
         let (worker, has_company) = (self.worker(), self.has_company());
         let Some(sharing) = &mut self.sharing else { return Ok(()) };
         let exchanges = has_company && sharing.settings.keeps_order;
         if let Some(shared) = &mut self.memory.shared {
             let most = sharing.others.told_of(sharing.slots);
-            shared.announced = exchanges.then_some((sharing.slots, most));
+            let announced = Announced { slots: sharing.slots, most, read: sharing.cursor };
+            shared.announced = exchanges.then_some(announced);
         }
         if !exchanges {
-            sharing.others = OthersQueues::default();
+            (sharing.others, sharing.sent) = (OthersQueues::default(), SentResults::default());
             return match self.memory.shared.filter(|_| has_other_shards) {
-                Some(shared) => publication::publish(&self.db, &shared, &self.memory.frontier),
+                Some(shared) => publication::publish(&self.db, &shared, &self.memory.frontier, true),
                 None => Ok(()),
             };
         }
         sharing.others = publication::read(&self.db, worker)?;
+        sharing.sent.forget_read(sharing.others.read);
         let now = boot_millis();
         sharing.others_read_at = now;
-        let is_due = has_other_shards || now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
-        if let Some(shared) = self.memory.shared.filter(|_| is_due) {
-            sharing.published_at = now;
-            publication::publish(&self.db, &shared, &self.memory.frontier)?;
+        let is_late = now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
+        let is_news = has_other_shards || sharing.has_read_more;
+        if let Some(shared) = self.memory.shared.filter(|_| is_late || is_news) {
+            (sharing.published_at, sharing.has_read_more) = (now, false);
+            publication::publish(&self.db, &shared, &self.memory.frontier, is_news)?;
         }
         Ok(())
     }
@@ -367,6 +399,7 @@ impl TableStore {
             if last <= sharing.cursor {
                 return self.store_cursor(false);
             }
+            sharing.has_read_more |= last - sharing.cursor > std::mem::take(&mut sharing.own_letters);
             let letters = inbox::read(&self.db, worker, sharing.cursor, last, LETTERS)?;
             let is_all = (letters.len() as i64) < LETTERS;
             let cursor = if is_all { last } else { letters.last().map_or(last, |letter| letter.number) };
@@ -390,8 +423,10 @@ impl TableStore {
     }
 
     fn note_cursor(&mut self, cursor: i64) {
+        let is_published = self.memory.shared.is_some_and(|shared| shared.announced.is_some());
         if let Some(sharing) = &mut self.sharing {
             (sharing.cursor, sharing.stored_cursor) = (cursor, cursor);
+            sharing.has_read_more &= !is_published;
             sharing.cursor_stored_at = boot_millis();
         }
     }
