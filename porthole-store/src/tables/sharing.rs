@@ -495,7 +495,8 @@ impl TableStore {
     fn rebalance(&mut self, busy: &[SiteId], is_time: bool, now: u64) -> Result<()> {
         let (worker, Some(sharing)) = (self.worker(), &self.sharing) else { return Ok(()) };
         let view = sharing.session.view();
-        let share = fair_share(worker, &view.alive);
+        let (share, takes) =
+            (fair_share(worker, &view.alive), share_of_free(worker, &view, sharing.is_ready));
         let (own, leaving, since) = (self.own_shards(), sharing.leaving, sharing.leaving_since);
         let have = own.len();
         if leaving.is_empty() {
@@ -515,7 +516,7 @@ impl TableStore {
         if !leaving.is_empty() && !busy.iter().any(|&site| leaving.has_site(site)) {
             self.give_up(leaving)?;
         }
-        if have < share { self.take_shards(share - have) } else { Ok(()) }
+        if have < takes { self.take_shards(takes - have) } else { Ok(()) }
     }
 
     fn freeze(&mut self, leaving: ShardSet, now: u64) {
@@ -655,6 +656,14 @@ fn wanted_shards(view: &FleetView, worker: u32, have: &HashMap<Option<u32>, usiz
     lacking.sum::<usize>().saturating_sub(have_of(None))
 }
 
+/// How many shards a worker should have, given those that nobody has. Nobody would fetch the URLs of a worker that has not
+/// begun, so it takes none while there are others, and those that have begun share all of them.
+fn share_of_free(worker: u32, view: &FleetView, has_begun: bool) -> usize {
+    let is_alone = view.alive.iter().all(|&id| id == worker);
+    let begun = view.alive.iter().copied().filter(|&id| id == worker || view.ready.contains(&id));
+    if has_begun || is_alone { fair_share(worker, &begun.collect::<Vec<_>>()) } else { 0 }
+}
+
 /// How many shards a worker should have.
 fn fair_share(worker: u32, alive: &[u32]) -> usize {
     let all = crate::frontier::SHARDS;
@@ -688,6 +697,19 @@ mod tests {
             28,
             "one takes 64, one 24, of which 60 are free"
         );
+    }
+
+    #[test]
+    fn shards_that_nobody_has_go_to_workers_that_have_begun() {
+        let share = |alive: &[u32], ready: &[u32], has_begun| {
+            let view = FleetView { alive: alive.to_vec(), ready: ready.to_vec(), ..FleetView::default() };
+            share_of_free(1, &view, has_begun)
+        };
+        assert_eq!(share(&[1], &[], false), 256, "there is nobody else");
+        assert_eq!(share(&[0, 1], &[], false), 0);
+        assert_eq!(share(&[0, 1], &[], true), 256, "the other one has not begun");
+        assert_eq!(share(&[0, 1, 2], &[0, 1], true), 128);
+        assert_eq!(share(&[0, 1], &[0], false), 0);
     }
 
     #[test]

@@ -460,6 +460,24 @@ fn letters_to_shards_that_change_hands_are_waited_for() {
 }
 
 #[test]
+fn shards_are_taken_by_workers_that_have_begun() {
+    let Some(place) = PgPlace::new() else { return };
+    let first = join(&place, 0);
+    let mut second = join(&place, 1);
+    drop(first);
+    let mut third = join(&place, 2);
+    let owners = |which: &str| place.sql(&format!("select count(*) from shard where owner {which}"));
+    assert_eq!(owners("is null"), "256", "nobody has begun");
+    third.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!(owners("= 2"), "256");
+    eventually(|| {
+        second.share(&[], &mut |_| Vec::new()).unwrap();
+        third.share(&[], &mut |_| Vec::new()).unwrap();
+        (owners("= 1") == "128" && owners("= 2") == "128").then_some(())
+    });
+}
+
+#[test]
 fn urls_of_shards_that_change_hands_stay_in_the_order() {
     let Some(place) = PgPlace::new() else { return };
     let mut first = join(&place, 0);
