@@ -34,7 +34,7 @@ const EVENTS: usize = 1_024;
 /// Maximum wait for messages before a half checks its deadlines.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The same while URLs wait for better ones of other workers.
+/// The same while the next URL depends on other workers.
 const HELD_BACK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Time between two checks for commands of other processes.
@@ -320,7 +320,7 @@ impl WriterLoop {
         let is_busy = has_read || writer.has_deferred() || !writer.outbox.is_empty();
         let timeout = match is_busy {
             true => Duration::ZERO,
-            false if writer.run.held_back_since.is_some() => HELD_BACK_INTERVAL,
+            false if writer.awaits_others() => HELD_BACK_INTERVAL,
             false => POLL_INTERVAL,
         };
         let mut input = self.inputs.recv_timeout(timeout).ok();

@@ -46,6 +46,7 @@ const TABLES: &str = r#"
         cursor bigint not null default 0,
         idle bigint not null default 0,
         best bytea,
+        has_read bigint not null default 0,
         published timestamptz,
         session bigint,
         pages bigint not null default 0,

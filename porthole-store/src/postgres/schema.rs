@@ -55,6 +55,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     alter table if exists worker add column if not exists ready bigint not null default 0;
     alter table if exists worker add column if not exists asks bigint not null default 0;
     "#,
+    // The last letter that a worker has read, as far as others wait for that. `cursor` is what it goes on from.
+    r#"
+    alter table if exists worker add column if not exists has_read bigint not null default 0;
+    "#,
 ];
 
 /// The definitions of the views by name.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::sql::{Connection, Optional, Row, Rows};
 use porthole_types::{SiteId, Timestamp, UrlId};
 
+use super::publication::Announced;
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
 use crate::frontier::{
@@ -42,8 +43,8 @@ pub(super) struct SharedPart {
     pub(super) inbox: i64,
     /// What is added to the numbers of fetches in the current batch.
     pub(super) seq_shift: u64,
-    /// How many URLs the worker takes at a time, and how many of its best ones it tells others about; none if it is alone.
-    pub(super) announced: Option<(usize, usize)>,
+    /// What the worker tells others; nothing if it is alone.
+    pub(super) announced: Option<Announced>,
 }
 
 impl SharedPart {

@@ -9,7 +9,7 @@ use porthole_types::SiteId;
 use super::inbox::{self, Letter};
 use super::load::SharedPart;
 use super::plan::WritePlan;
-use super::publication::{self, OthersQueues};
+use super::publication::{self, Announced, OthersQueues, SentResults};
 use super::store::TableStore;
 use super::{DatabaseLocation, budget, counts, load};
 use crate::fleet::{FleetSettings, WorkerLease, boot_millis};
@@ -64,10 +64,20 @@ pub(super) struct Sharing {
     others: OthersQueues,
     others_read_at: u64,
     published_at: u64,
+    /// Whether letters of others were read since.
+    has_read_more: bool,
+    /// The last results, as far as others have not read of them, and the number of own letters behind the cursor.
+    sent: SentResults,
+    own_letters: i64,
     session: WorkerSession,
 }
 
 impl Sharing {
+    /// Whether what others have published was read too long ago.
+    fn is_outdated(&self) -> bool {
+        boot_millis().saturating_sub(self.others_read_at) > millis(PUBLISHED_FOR)
+    }
+
     /// How long a shard rests before another worker may request its sites: not at all if none was requested lately.
     fn rest_of(&self, shard: u8) -> Duration {
         let rest = self.settings.rest;
@@ -121,6 +131,9 @@ impl TableStore {
             others: OthersQueues::default(),
             others_read_at: 0,
             published_at: 0,
+            has_read_more: false,
+            sent: SentResults::default(),
+            own_letters: 0,
             session,
         };
         let mut store = TableStore::with_parts(location.clone(), db, memory, looked, None, Some(sharing));
@@ -274,43 +287,62 @@ impl TableStore {
         };
         let frontier = &self.memory.frontier;
         let leaving = frontier.frozen_best();
-        if self.others_best().is_empty() && leaving.is_empty() || !frontier.is_by_priority() {
+        let unread = if sharing.is_outdated() { 0 } else { sharing.sent.unread() };
+        if self.others_best().is_empty() && leaving.is_empty() && unread == 0 || !frontier.is_by_priority() {
             return n;
         }
         let own = frontier.greatest_priorities(n, n);
-        if own.is_empty() { n } else { sharing.others.in_turn(&own, leaving, sharing.slots) }
+        if own.is_empty() { n } else { sharing.others.in_turn(&own, leaving, sharing.slots, unread) }
+    }
+
+    /// Remembers results that were committed, with letters behind the last one.
+    pub(super) fn note_sent(&mut self, results: usize, letters: usize) {
+        if let (Some(sharing), Some(shared)) = (&mut self.sharing, &self.memory.shared)
+            && shared.announced.is_some()
+        {
+            let letters = i64::try_from(letters).unwrap_or(i64::MAX);
+            sharing.own_letters = sharing.own_letters.saturating_add(letters);
+            if results > 0 && letters > 0 {
+                sharing.sent.add(shared.last_letter.saturating_add(letters), results);
+            }
+        }
     }
 
     /// The priorities of the best URLs of the other workers, unless they are outdated.
     pub(super) fn others_best(&self) -> &[f32] {
-        let Some(sharing) = &self.sharing else { return &[] };
-        let age = boot_millis().saturating_sub(sharing.others_read_at);
-        if age > millis(PUBLISHED_FOR) { &[] } else { &sharing.others.best }
+        match &self.sharing {
+            Some(sharing) if !sharing.is_outdated() => &sharing.others.best,
+            _ => &[],
+        }
     }
 
-    /// Reads what others have published, and publishes if it was not done for a while, or if the worker has other shards.
+    /// Reads what others have published, and publishes if it was not done for a while, or if the worker has other shards or has
+    /// read letters since.
     fn exchange_best(&mut self, has_other_shards: bool) -> Result<()> {
         let (worker, has_company) = (self.worker(), self.has_company());
         let Some(sharing) = &mut self.sharing else { return Ok(()) };
         let exchanges = has_company && sharing.settings.keeps_order;
         if let Some(shared) = &mut self.memory.shared {
             let most = sharing.others.told_of(sharing.slots);
-            shared.announced = exchanges.then_some((sharing.slots, most));
+            let announced = Announced { slots: sharing.slots, most, read: sharing.cursor };
+            shared.announced = exchanges.then_some(announced);
         }
         if !exchanges {
-            sharing.others = OthersQueues::default();
+            (sharing.others, sharing.sent) = (OthersQueues::default(), SentResults::default());
             return match self.memory.shared.filter(|_| has_other_shards) {
-                Some(shared) => publication::publish(&self.db, &shared, &self.memory.frontier),
+                Some(shared) => publication::publish(&self.db, &shared, &self.memory.frontier, true),
                 None => Ok(()),
             };
         }
         sharing.others = publication::read(&self.db, worker)?;
+        sharing.sent.forget_read(sharing.others.read);
         let now = boot_millis();
         sharing.others_read_at = now;
-        let is_due = has_other_shards || now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
-        if let Some(shared) = self.memory.shared.filter(|_| is_due) {
-            sharing.published_at = now;
-            publication::publish(&self.db, &shared, &self.memory.frontier)?;
+        let is_late = now.saturating_sub(sharing.published_at) >= millis(PUBLISH_INTERVAL);
+        let is_news = has_other_shards || sharing.has_read_more;
+        if let Some(shared) = self.memory.shared.filter(|_| is_late || is_news) {
+            (sharing.published_at, sharing.has_read_more) = (now, false);
+            publication::publish(&self.db, &shared, &self.memory.frontier, is_news)?;
         }
         Ok(())
     }
@@ -367,6 +399,7 @@ impl TableStore {
             if last <= sharing.cursor {
                 return self.store_cursor(false);
             }
+            sharing.has_read_more |= last - sharing.cursor > std::mem::take(&mut sharing.own_letters);
             let letters = inbox::read(&self.db, worker, sharing.cursor, last, LETTERS)?;
             let is_all = (letters.len() as i64) < LETTERS;
             let cursor = if is_all { last } else { letters.last().map_or(last, |letter| letter.number) };
@@ -390,8 +423,10 @@ impl TableStore {
     }
 
     fn note_cursor(&mut self, cursor: i64) {
+        let is_published = self.memory.shared.is_some_and(|shared| shared.announced.is_some());
         if let Some(sharing) = &mut self.sharing {
             (sharing.cursor, sharing.stored_cursor) = (cursor, cursor);
+            sharing.has_read_more &= !is_published;
             sharing.cursor_stored_at = boot_millis();
         }
     }
@@ -460,7 +495,8 @@ impl TableStore {
     fn rebalance(&mut self, busy: &[SiteId], is_time: bool, now: u64) -> Result<()> {
         let (worker, Some(sharing)) = (self.worker(), &self.sharing) else { return Ok(()) };
         let view = sharing.session.view();
-        let share = fair_share(worker, &view.alive);
+        let (share, takes) =
+            (fair_share(worker, &view.alive), share_of_free(worker, &view, sharing.is_ready));
         let (own, leaving, since) = (self.own_shards(), sharing.leaving, sharing.leaving_since);
         let have = own.len();
         if leaving.is_empty() {
@@ -480,7 +516,7 @@ impl TableStore {
         if !leaving.is_empty() && !busy.iter().any(|&site| leaving.has_site(site)) {
             self.give_up(leaving)?;
         }
-        if have < share { self.take_shards(share - have) } else { Ok(()) }
+        if have < takes { self.take_shards(takes - have) } else { Ok(()) }
     }
 
     fn freeze(&mut self, leaving: ShardSet, now: u64) {
@@ -620,6 +656,14 @@ fn wanted_shards(view: &FleetView, worker: u32, have: &HashMap<Option<u32>, usiz
     lacking.sum::<usize>().saturating_sub(have_of(None))
 }
 
+/// How many shards a worker should have, given those that nobody has. Nobody would fetch the URLs of a worker that has not
+/// begun, so it takes none while there are others, and those that have begun share all of them.
+fn share_of_free(worker: u32, view: &FleetView, has_begun: bool) -> usize {
+    let is_alone = view.alive.iter().all(|&id| id == worker);
+    let begun = view.alive.iter().copied().filter(|&id| id == worker || view.ready.contains(&id));
+    if has_begun || is_alone { fair_share(worker, &begun.collect::<Vec<_>>()) } else { 0 }
+}
+
 /// How many shards a worker should have.
 fn fair_share(worker: u32, alive: &[u32]) -> usize {
     let all = crate::frontier::SHARDS;
@@ -653,6 +697,19 @@ mod tests {
             28,
             "one takes 64, one 24, of which 60 are free"
         );
+    }
+
+    #[test]
+    fn shards_that_nobody_has_go_to_workers_that_have_begun() {
+        let share = |alive: &[u32], ready: &[u32], has_begun| {
+            let view = FleetView { alive: alive.to_vec(), ready: ready.to_vec(), ..FleetView::default() };
+            share_of_free(1, &view, has_begun)
+        };
+        assert_eq!(share(&[1], &[], false), 256, "there is nobody else");
+        assert_eq!(share(&[0, 1], &[], false), 0);
+        assert_eq!(share(&[0, 1], &[], true), 256, "the other one has not begun");
+        assert_eq!(share(&[0, 1, 2], &[0, 1], true), 128);
+        assert_eq!(share(&[0, 1], &[0], false), 0);
     }
 
     #[test]

@@ -97,6 +97,7 @@ impl TableStore {
                 if let (Some(shared), Some(all)) = (&mut self.memory.shared, added.all) {
                     (shared.counts, shared.parked) = (all, self.memory.frontier.parked());
                 }
+                self.note_sent(batch.results.len(), plan.letters.len());
                 Ok(Committed {
                     new_urls: plan.new_urls.len(),
                     believed: plan.believed.len(),

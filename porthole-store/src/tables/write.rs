@@ -57,7 +57,7 @@ pub(super) fn write(
         Some(shared) => {
             inbox::write(tx, plan, shared)?;
             budget::count(tx, shared, batch.results)?;
-            publication::write(tx, shared, frontier, !plan.letters.is_empty())?;
+            publication::write(tx, shared, frontier, !plan.letters.is_empty(), plan.cursor)?;
             Some(counts::add(tx, before, &now)?)
         }
     };

@@ -382,6 +382,102 @@ fn urls_wait_while_others_have_better_ones() {
 }
 
 #[test]
+fn urls_wait_until_others_have_read_the_last_results() {
+    let Some(place) = PgPlace::new() else { return };
+    let mut workers = vec![join(&place, 0), join(&place, 1)];
+    settle(&mut workers, &place);
+    let share = |store: &mut TableStore| {
+        store.share(&[], &mut |_| Vec::new()).unwrap();
+        store.in_turn(1)
+    };
+    // The second one has no URLs, but those that the first one finds.
+    let starts = (0..PAGES).filter(|&number| workers[0].owns(url(number).site()));
+    let starts: Vec<_> = starts.map(|number| new_url(number, 0.5, 1.0)).collect();
+    for store in &mut workers {
+        store.announce(1);
+        share(store);
+    }
+    workers[0].add(&starts).unwrap();
+    share(&mut workers[1]);
+    let fetch_one = |store: &mut TableStore| {
+        fetch_linking_to_others(store);
+        store.in_turn(1)
+    };
+    // Two URLs are taken at a time: one result may be unknown to the other worker when the next URL is taken.
+    assert_eq!(share(&mut workers[0]), 1);
+    assert_eq!([fetch_one(&mut workers[0]), fetch_one(&mut workers[0])], [1, 0]);
+    assert_eq!(share(&mut workers[0]), 0, "nobody has read anything");
+    share(&mut workers[1]);
+    eventually(|| workers[0].has_news().then_some(()));
+    assert_eq!(share(&mut workers[0]), 1);
+    // A worker that has not been heard of for a while is not waited for.
+    assert_eq!([fetch_one(&mut workers[0]), fetch_one(&mut workers[0])], [1, 0]);
+    place.sql("update worker set published = published - interval '3 seconds' where id = 1");
+    assert_eq!(share(&mut workers[0]), 1);
+    // Nor is one that takes no URLs.
+    share(&mut workers[1]);
+    workers[0].share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!([fetch_one(&mut workers[0]), fetch_one(&mut workers[0])], [1, 0]);
+    workers[1].announce(0);
+    place.sql(
+        "update worker set best = '\\x00000000', has_read = 0, published = clock_timestamp() where id = 1",
+    );
+    assert_eq!(share(&mut workers[0]), 1);
+}
+
+/// Fetches a URL whose page has bad links to all sites of other workers.
+fn fetch_linking_to_others(store: &mut TableStore) {
+    let work = store.take(1, Timestamp(1)).unwrap().remove(0);
+    let targets = (0..PAGES).filter(|&number| !store.owns(url(number).site()));
+    let links = targets.map(|target| link(target, 0.5, 0.25)).collect();
+    let found = porthole_types::PageResult { oid: work.oid, sid: work.sid, ..page(0, 0.5, links) };
+    store.commit(&Batch { results: &[found], numbered_by: Some("next"), ..Batch::default() }).unwrap();
+}
+
+#[test]
+fn letters_to_shards_that_change_hands_are_waited_for() {
+    let Some(place) = PgPlace::new() else { return };
+    let (mut first, mut second) = (join(&place, 0), join(&place, 1));
+    first.add(&(0..PAGES).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    let share = |store: &mut TableStore| {
+        store.announce(1);
+        store.share(&[], &mut |_| Vec::new()).unwrap();
+        store.in_turn(1)
+    };
+    share(&mut second);
+    let free = || place.sql("select count(*) from shard where owner is null");
+    eventually(|| {
+        share(&mut first);
+        (free() == "128").then_some(())
+    });
+    // Nothing good is in them.
+    place.sql("update shard set best = null, free_from = clock_timestamp() where owner is null");
+    assert_eq!(share(&mut first), 1);
+    fetch_linking_to_others(&mut first);
+    assert_eq!(share(&mut first), 0, "nobody has read what it found");
+    share(&mut second);
+    assert_eq!((free().as_str(), share(&mut first)), ("0", 1));
+}
+
+#[test]
+fn shards_are_taken_by_workers_that_have_begun() {
+    let Some(place) = PgPlace::new() else { return };
+    let first = join(&place, 0);
+    let mut second = join(&place, 1);
+    drop(first);
+    let mut third = join(&place, 2);
+    let owners = |which: &str| place.sql(&format!("select count(*) from shard where owner {which}"));
+    assert_eq!(owners("is null"), "256", "nobody has begun");
+    third.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!(owners("= 2"), "256");
+    eventually(|| {
+        second.share(&[], &mut |_| Vec::new()).unwrap();
+        third.share(&[], &mut |_| Vec::new()).unwrap();
+        (owners("= 1") == "128" && owners("= 2") == "128").then_some(())
+    });
+}
+
+#[test]
 fn urls_of_shards_that_change_hands_stay_in_the_order() {
     let Some(place) = PgPlace::new() else { return };
     let mut first = join(&place, 0);
@@ -419,12 +515,18 @@ fn urls_of_shards_that_change_hands_stay_in_the_order() {
     // They are not waited for without end.
     let age = |seconds: u32| {
         place.sql(&format!(
-            "update shard set free_from = clock_timestamp() - {seconds} * interval '1 second' where best is not null"
+            "update shard set free_from = clock_timestamp() - {seconds} * interval '1 second' \
+             where owner is null or best is not null"
         ));
     };
     age(6);
     first.share(&[], &mut |_| Vec::new()).unwrap();
     assert_eq!((first.in_turn(1), first.best_of_others().len()), (1, 0));
+    // Nor are letters to them, which nobody has read.
+    fetch_linking_to_others(&mut first);
+    assert_eq!(first.in_turn(1), 0);
+    first.share(&[], &mut |_| Vec::new()).unwrap();
+    assert_eq!(first.in_turn(1), 1);
     age(0);
     // As soon as the second one has them, it tells of them.
     second.share(&[], &mut |_| Vec::new()).unwrap();

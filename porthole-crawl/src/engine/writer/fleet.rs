@@ -274,6 +274,13 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether the next URL depends on what other workers tell: URLs wait, or there are none. The others may wait until this
+    /// worker has read their letters.
+    pub(crate) fn awaits_others(&self) -> bool {
+        let run = &self.run;
+        run.held_back_since.is_some() || !run.is_polite && run.wanted > 0 && self.store.has_others()
+    }
+
     /// Says how many URLs this worker takes at a time.
     fn announce(&mut self) {
         let workers = self.run.limits.workers;
