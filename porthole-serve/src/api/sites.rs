@@ -124,9 +124,11 @@ impl SiteRow {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct FailureRow {
     kind: String,
-    /// URLs whose last try failed like this.
+    /// Whether they were skipped on purpose; otherwise their last try failed.
+    is_skipped: bool,
+    /// Number of URLs.
     count: u64,
-    /// Those that are not tried again.
+    /// Failed ones that are not tried again.
     dead: u64,
     /// A message.
     detail: String,
@@ -135,22 +137,26 @@ pub(crate) struct FailureRow {
     remedy: Option<String>,
 }
 
-/// Failures by kind
+/// Failures by kind, then what was skipped, by reason
 #[utoipa::path(get, path = "/w/{w}/failures", params(("w" = String, Path,)),
     responses((status = 200, body = Vec<FailureRow>)))]
 pub(crate) async fn failures(Named(workspace): Named) -> Answer<Json<Vec<FailureRow>>> {
     let read = workspace.read(move |workspace| {
-        let found = workspace.reader.query("failures", &[], &QueryLimits::default())?;
         let count = |value: &SqlValue| value.integer().unwrap_or(0).max(0).cast_unsigned();
-        let row = |row: &Vec<SqlValue>| FailureRow {
-            kind: row[0].text().to_owned(),
-            count: count(&row[1]),
-            dead: count(&row[2]),
-            detail: row[3].text().to_owned(),
-            example_url: row[4].text().to_owned(),
-            remedy: remedy(row[0].text()).map(str::to_owned),
-        };
-        Ok(found.rows.iter().map(row).collect())
+        let mut rows = Vec::new();
+        for (query, is_skipped) in [("failures", false), ("skipped", true)] {
+            let found = workspace.reader.query(query, &[], &QueryLimits::default())?;
+            rows.extend(found.rows.iter().map(|row| FailureRow {
+                kind: row[0].text().to_owned(),
+                is_skipped,
+                count: count(&row[1]),
+                dead: if is_skipped { 0 } else { count(&row[2]) },
+                detail: row[3].text().to_owned(),
+                example_url: row[4].text().to_owned(),
+                remedy: remedy(row[0].text()).map(str::to_owned),
+            }));
+        }
+        Ok(rows)
     });
     read.await.map(Json)
 }
