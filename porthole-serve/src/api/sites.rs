@@ -153,7 +153,7 @@ pub(crate) async fn failures(Named(workspace): Named) -> Answer<Json<Vec<Failure
                 dead: if is_skipped { 0 } else { count(&row[2]) },
                 detail: row[3].text().to_owned(),
                 example_url: row[4].text().to_owned(),
-                remedy: remedy(row[0].text()).map(str::to_owned),
+                remedy: remedy(row[0].text(), is_skipped).map(str::to_owned),
             }));
         }
         Ok(rows)
@@ -161,8 +161,8 @@ pub(crate) async fn failures(Named(workspace): Named) -> Answer<Json<Vec<Failure
     read.await.map(Json)
 }
 
-/// What a user can do about failures of a kind.
-fn remedy(kind: &str) -> Option<&'static str> {
+/// What a user can do about failures of a kind, or about what was skipped.
+fn remedy(kind: &str, is_skipped: bool) -> Option<&'static str> {
     Some(match kind {
         "dns" => {
             "the names do not exist, or the name server does not answer: check the network if there are many"
@@ -172,6 +172,7 @@ fn remedy(kind: &str) -> Option<&'static str> {
         "status" => {
             "the servers refuse or have no such page; many 403 or 429 mean that they want fewer requests"
         }
+        "robots" if !is_skipped => "the robots.txt of the sites cannot be read; they are asked again later",
         "robots" => "the sites ask crawlers to stay away; nothing to do",
         "scope" => "outside the rules of this crawl: change the scope if they are wanted",
         "size" => "larger than `max-bytes` under [fetch] in porthole.toml",
