@@ -143,7 +143,11 @@ impl Reader {
                 let passing =
                     matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
                 let failure = Failure::new(error.kind, error.detail.clone());
-                result.outcome = failed(work, at, passing, failure);
+                result.outcome = match error.kind {
+                    // Nothing was sent: the address is not on the open web.
+                    FailureKind::Scope => Outcome::Skipped(failure),
+                    _ => failed(work, at, passing, failure),
+                };
             }
             Ok(response) => {
                 result.status = response.status;

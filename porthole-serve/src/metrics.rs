@@ -46,12 +46,13 @@ fn text(workspaces: &[Arc<ServedWorkspace>]) -> Answer<String> {
 fn figures(workspace: &ServedWorkspace) -> Answer<Vec<Figure>> {
     let counts = workspace.reader.counts()?;
     let trace = workspace.trace()?;
-    let totals = trace.totals(&[]);
+    let totals = trace.totals();
     let alarms = trace.alarms.iter().filter(|alarm| alarm.is_active).count();
     let is_running = workspace.reader.is_crawled()?;
     Ok(vec![
         ("crawl_running", "gauge", "Whether a crawl is running.", f64::from(u8::from(is_running))),
         ("pages", "gauge", "Fetched pages.", counts.fetched as f64),
+        ("relevant_pages", "gauge", "Relevant pages, by their present R.", totals.relevant as f64),
         ("urls_known", "gauge", "Known URLs.", counts.known as f64),
         ("urls_queued", "gauge", "URLs yet to be fetched.", counts.queued as f64),
         ("urls_dead", "gauge", "URLs that failed permanently.", counts.dead as f64),

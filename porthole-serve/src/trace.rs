@@ -1,18 +1,16 @@
 //! A crawl as it went: the result of every fetch in columns, and the events that matter for its state. Read once and
 //! extended by the new rows, so that a poll costs what is new and a chart of any resolution needs no scan of the tables.
 
+use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use porthole_store::{FetchOutcome, Result, StoreReader};
-use porthole_types::{AlarmNotice, FrontierSample, Timestamp, TopicId};
+use porthole_store::{FetchOutcome, FetchPoint, Result, StoreReader};
+use porthole_types::{AlarmNotice, FrontierSample, Judgment, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Rows that are read in one transaction.
 const CHUNK: usize = 20_000;
-
-/// Pages with at least this R are relevant.
-const RELEVANT: f32 = 0.5;
 
 /// Alarms that are remembered.
 const MOST_ALARMS: usize = 20;
@@ -36,6 +34,10 @@ pub(crate) struct CrawlTrace {
     topic: Vec<u16>,
     /// Codes of outcomes.
     outcome: Vec<u8>,
+    /// Rows of the URLs.
+    row: Vec<u32>,
+    /// What the URL's page counts, 0 for a duplicate; NaN if it has none, or a later fetch counts.
+    credit: Vec<f64>,
     /// Number of the last event that was read.
     last_event: u64,
     /// How often the columns were read anew, because pages were judged again.
@@ -93,7 +95,7 @@ pub(crate) struct CrawlSeries {
     pub(crate) at: Vec<i64>,
     /// Pages, with duplicates.
     pub(crate) pages: Vec<u64>,
-    /// Pages with an R of at least 0.5, without duplicates.
+    /// Relevant pages: with an R of at least 0.5, without duplicates.
     pub(crate) relevant: Vec<u64>,
     /// Mean R; duplicates count as 0; null without pages.
     pub(crate) mean_relevance: Vec<Option<f64>>,
@@ -110,8 +112,8 @@ pub(crate) struct TraceTotals {
     pub(crate) harvest: Option<f64>,
     /// The same of the last hundred pages.
     pub(crate) harvest_recent: Option<f64>,
-    /// Pages whose best topic is one of the given ones.
-    pub(crate) on_topic: u64,
+    /// Relevant pages, by their present R.
+    pub(crate) relevant: u64,
     pub(crate) first_at: Option<i64>,
     pub(crate) last_at: Option<i64>,
 }
@@ -122,15 +124,31 @@ impl CrawlTrace {
         self.read_events(reader)?;
         loop {
             let points = reader.fetch_points(self.seq.last().copied(), CHUNK)?;
+            let again = points.iter().filter(|point| point.is_revisit).map(row_of).collect();
+            self.discount(&again);
             for point in &points {
                 self.seq.push(point.seq);
                 self.at.push(point.at.0);
                 self.relevance.push(point.judgment.map_or(f32::NAN, |judgment| judgment.relevance as f32));
                 self.topic.push(point.judgment.map_or(NO_TOPIC, |judgment| judgment.best.0));
                 self.outcome.push(code(point.outcome));
+                self.row.push(row_of(point));
+                self.credit.push(point.credit.unwrap_or(f64::NAN));
             }
             if points.len() < CHUNK {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Earlier fetches of URLs that were visited again do not count any more.
+    fn discount(&mut self, rows: &HashSet<u32>) {
+        if rows.is_empty() {
+            return;
+        }
+        for (row, credit) in self.row.iter().zip(&mut self.credit) {
+            if rows.contains(row) {
+                *credit = f64::NAN;
             }
         }
     }
@@ -164,7 +182,7 @@ impl CrawlTrace {
         }
         if is_stale && !self.seq.is_empty() {
             (self.seq, self.at, self.relevance) = Default::default();
-            (self.topic, self.outcome) = Default::default();
+            (self.topic, self.outcome, self.row, self.credit) = Default::default();
             self.generation += 1;
         }
         Ok(())
@@ -243,9 +261,9 @@ impl CrawlTrace {
             match self.outcome[number] {
                 PAGE | COPY => {
                     series.pages[place] += 1;
-                    let credit = self.credit(number);
-                    sums[place] += f64::from(credit);
-                    series.relevant[place] += u64::from(credit >= RELEVANT);
+                    let credit = self.credit_of_fetch(number);
+                    sums[place] += credit;
+                    series.relevant[place] += u64::from(credit >= Judgment::RELEVANT);
                 }
                 DEAD | RETRY => series.failures[place] += 1,
                 _ => {}
@@ -270,36 +288,32 @@ impl CrawlTrace {
         }
     }
 
-    /// Figures of the whole crawl; `good` are the topics that count as on topic.
-    pub(crate) fn totals(&self, good: &[TopicId]) -> TraceTotals {
+    /// Figures of the whole crawl: every page counts once.
+    pub(crate) fn totals(&self) -> TraceTotals {
         const RECENT: usize = 100;
-        let mut is_good = vec![false; usize::from(NO_TOPIC) + 1];
-        good.iter().for_each(|topic| is_good[usize::from(topic.0)] = true);
-        let pages = || (0..self.seq.len()).filter(|&number| matches!(self.outcome[number], PAGE | COPY));
-        let mean = |numbers: &mut dyn Iterator<Item = usize>| {
-            let (mut sum, mut count) = (0.0, 0_u64);
-            for number in numbers {
-                sum += f64::from(self.credit(number));
-                count += 1;
-            }
+        let pages = || self.credit.iter().copied().filter(|credit| !credit.is_nan());
+        let mean = |credits: &mut dyn Iterator<Item = f64>| {
+            let (sum, count) = credits.fold((0.0, 0_u64), |(sum, count), credit| (sum + credit, count + 1));
             (count > 0).then(|| sum / count as f64)
         };
-        let on_topic =
-            |number: &usize| self.outcome[*number] == PAGE && is_good[usize::from(self.topic[*number])];
         TraceTotals {
             harvest: mean(&mut pages()),
             harvest_recent: mean(&mut pages().rev().take(RECENT)),
-            on_topic: pages().filter(on_topic).count() as u64,
+            relevant: pages().filter(|&credit| credit >= Judgment::RELEVANT).count() as u64,
             first_at: self.at.first().copied(),
             last_at: self.at.last().copied(),
         }
     }
 
-    /// R of a page, or 0 for a duplicate.
-    fn credit(&self, number: usize) -> f32 {
+    /// R of the page that a fetch brought, or 0 for a duplicate.
+    fn credit_of_fetch(&self, number: usize) -> f64 {
         let relevance = self.relevance[number];
-        if self.outcome[number] == COPY || relevance.is_nan() { 0.0 } else { relevance }
+        if self.outcome[number] == COPY || relevance.is_nan() { 0.0 } else { f64::from(relevance) }
     }
+}
+
+fn row_of(point: &FetchPoint) -> u32 {
+    u32::try_from(point.row).unwrap_or(u32::MAX)
 }
 
 const PAGE: u8 = 1;
@@ -334,6 +348,9 @@ mod tests {
             trace.relevance.push(relevance);
             trace.topic.push(topic);
             trace.outcome.push(outcome);
+            trace.row.push(number as u32);
+            let credit = if outcome == COPY { 0.0 } else { f64::from(relevance) };
+            trace.credit.push(credit);
         }
         trace
     }
@@ -360,9 +377,17 @@ mod tests {
         assert_eq!((series.pages, series.relevant, series.failures), (vec![2, 0], vec![1, 0], vec![0, 2]));
         let mean = series.mean_relevance[0].unwrap();
         assert!((mean - 0.4).abs() < 1e-6 && series.mean_relevance[1].is_none());
-        let totals = trace.totals(&[TopicId(3)]);
+        let totals = trace.totals();
         assert!((totals.harvest.unwrap() - 0.4).abs() < 1e-6);
-        assert_eq!((totals.on_topic, totals.first_at, totals.last_at), (1, Some(10_500), Some(13_500)));
+        assert_eq!((totals.relevant, totals.first_at, totals.last_at), (1, Some(10_500), Some(13_500)));
+    }
+
+    #[test]
+    fn a_page_that_is_visited_again_counts_once() {
+        let mut trace = trace(&[(PAGE, 0.8, 3), (PAGE, 0.8, 3)]);
+        assert_eq!(trace.totals().relevant, 2);
+        trace.discount(&HashSet::from([0]));
+        assert_eq!((trace.totals().relevant, trace.dots(None, 9).seq.len()), (1, 2));
     }
 
     #[test]

@@ -43,9 +43,10 @@ pub use search::{
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint, FetchedUrl, GraphEdge,
-    GraphNode, Learn, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED, Refreshed, Rejudged,
-    SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage, TriedUrl,
+    Batch, Committed, CrawlProgress, DistilledScores, DuePages, Estimate, FetchOutcome, FetchPoint,
+    FetchedUrl, GraphEdge, GraphNode, Learn, LinkGraph, LinkStory, NeighbourEvidence, QueuedSites, RAISED,
+    Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, StoryPage,
+    TriedUrl,
 };
 pub use tables::{
     BATCH_TABLES, BatchTable, BulkJudgment, ColumnType, DatabaseLocation, ProbeTable, Prober, Spent,

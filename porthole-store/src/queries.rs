@@ -68,6 +68,7 @@ pub const QUERIES: &[NamedQuery] = &[
     monitor::MISSED,
     monitor::PROGRESS,
     monitor::FAILURES,
+    monitor::SKIPPED,
     monitor::FRONTIER,
     monitor::SITES,
     monitor::SITE_LIST,

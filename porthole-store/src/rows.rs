@@ -10,7 +10,7 @@ use crate::UrlState;
 pub struct PageFilter {
     /// Only pages whose best topic is one of these.
     pub topics: Option<Vec<TopicId>>,
-    /// Only judged pages whose R(d) is at least this.
+    /// Only judged pages whose R(d) is at least this; that of a duplicate counts as 0.
     pub min_relevance: Option<f64>,
     /// Only pages of these sites.
     pub sites: Option<Vec<SiteId>>,

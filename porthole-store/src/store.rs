@@ -13,7 +13,7 @@ use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
 use crate::{
     CommandRow, KeptQuery, KnownUrl, ListedPage, NamedQuery, PageFilter, PageListing, Policy, QueryAnswer,
-    QueryLimits, Result, RowTable, SkippedUrl, StoredLink, StoredPage, WorkerLease, WorkerRow,
+    QueryLimits, Result, RowTable, SkippedUrl, SqlValue, StoredLink, StoredPage, WorkerLease, WorkerRow,
     WorkspaceWriter,
 };
 
@@ -266,6 +266,20 @@ pub trait StoreReader: Send + Sync {
     /// Runs a named query; parameters that are not given have their defaults.
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer>;
 
+    /// The figures of the pages of a crawl, by their present judgments. Reads all of them.
+    fn progress(&self) -> Result<CrawlProgress> {
+        let answer = self.query("progress", &[], &QueryLimits::default())?;
+        let row = answer.rows.first().map_or(&[][..], Vec::as_slice);
+        let count = |at: usize| row.get(at).and_then(SqlValue::integer).and_then(|n| usize::try_from(n).ok());
+        Ok(CrawlProgress {
+            pages: count(0).unwrap_or(0),
+            relevant: count(1).unwrap_or(0),
+            harvest: row.get(2).and_then(SqlValue::real),
+            recent_harvest: row.get(3).and_then(SqlValue::real),
+            last_page: row.get(4).and_then(SqlValue::integer).map(Timestamp),
+        })
+    }
+
     /// Runs a SQL statement that only reads.
     fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer>;
 
@@ -500,6 +514,8 @@ pub struct TriedUrl {
     pub depth: u32,
     /// The critic's judgment of the page, if there is one.
     pub judgment: Option<Judgment>,
+    /// Whether it is a fetched page, which may be queued for a revisit.
+    pub is_page: bool,
     /// Simhash of the page's text.
     pub simhash: u64,
     /// Whether it is finished: not queued for a retry or revisit.
@@ -514,17 +530,39 @@ pub struct TriedUrl {
     pub copy_of: Option<UrlId>,
 }
 
+/// The figures of the pages of a crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CrawlProgress {
+    /// Fetched pages, with duplicates.
+    pub pages: usize,
+    /// Relevant pages: fetched, no duplicate, and with an R of at least one half.
+    pub relevant: usize,
+    /// Mean R; duplicates count as 0. `None` without pages.
+    pub harvest: Option<f64>,
+    /// The same of the last hundred pages.
+    pub recent_harvest: Option<f64>,
+    /// When the last page was visited.
+    pub last_page: Option<Timestamp>,
+}
+
 /// The result of a fetch, as a chart shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FetchPoint {
     /// Sequence number of the fetch.
     pub seq: u64,
+    /// Row of the URL.
+    pub row: u64,
+    /// Whether the URL was finished before this fetch.
+    pub is_revisit: bool,
     /// When it was made.
     pub at: Timestamp,
     /// What became of it.
     pub outcome: FetchOutcome,
     /// The critic's judgment of the page, if there is one.
     pub judgment: Option<Judgment>,
+    /// R of the URL's page as it counts, 0 for a duplicate; `None` if it has none. A page that could not be visited again
+    /// stays a page until that is tried again.
+    pub credit: Option<f64>,
 }
 
 /// What became of a fetch.

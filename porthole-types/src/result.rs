@@ -14,9 +14,12 @@ pub struct Judgment {
 }
 
 impl Judgment {
-    /// Whether the page is more likely relevant than not. Used if the judge names no topic.
+    /// R from which a fetched page is relevant, unless it is a copy of another.
+    pub const RELEVANT: f64 = 0.5;
+
+    /// Whether R is that of a relevant page.
     pub fn is_relevant(&self) -> bool {
-        self.relevance >= 0.5
+        self.relevance >= Judgment::RELEVANT
     }
 }
 
@@ -142,6 +145,11 @@ pub struct PageResult {
 }
 
 impl PageResult {
+    /// Whether the URL was refused before anything was sent: by the scope, robots.txt or a trap.
+    pub fn is_refusal(&self) -> bool {
+        self.status == 0 && matches!(self.outcome, Outcome::Skipped(_))
+    }
+
     /// Maximum length of a title in bytes.
     pub const MAX_TITLE: usize = 1_000;
 

@@ -2,11 +2,11 @@
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use porthole_topic::TaxonomyError;
 use serde::Serialize;
 
@@ -77,8 +77,14 @@ pub(crate) fn flush() -> anyhow::Result<()> {
 
 /// Prints a message to standard error, on a terminal wrapped between words; a closed pipe is not an error.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", fitted(text, terminal::stderr_width()));
+    // Above the progress that any thread may show; otherwise its lines would be mixed with the text.
+    BARS.suspend(|| {
+        let _ = writeln!(std::io::stderr(), "{}", fitted(text, terminal::stderr_width()));
+    });
 }
+
+/// The progress bars on the terminal.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// Text without characters that a terminal would act on, wrapped between words if there is a width.
 pub(crate) fn fitted(text: &str, width: Option<usize>) -> String {
@@ -246,7 +252,7 @@ const MESSAGE_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Progress {
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
-        let bar = ProgressBar::new(total);
+        let bar = BARS.add(ProgressBar::new(total));
         // No bar without a known total. Messages have lines of their own: with the bar they would not fit.
         let style = ProgressStyle::with_template(match total {
             0 => "{prefix} {human_pos} {rate}\n{msg}",
@@ -286,17 +292,27 @@ impl Progress {
         } else {
             let total = self.bar.length().unwrap_or(0);
             let end = if total == 0 { String::new() } else { format!(" of {total}") };
-            say(&format!("{}: {done}{end} {}", self.what, more()));
+            let more = Some(more())
+                .filter(|more| !more.is_empty())
+                .map_or_else(String::new, |more| format!(", {more}"));
+            say(&format!("{}: {done}{end}{more}", self.what));
         }
     }
 
     /// Prints a line above the progress.
     pub(crate) fn println(&self, line: &str) {
-        self.bar.suspend(|| say(line));
+        say(line);
     }
 
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+        BARS.remove(&self.bar);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

@@ -286,7 +286,7 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 
 [events]
 # webhook = "https://…/hook"    # example; post the events of a crawl here, as batches of JSON
-# kinds = ["answer", "end"]     # example; only these kinds of events; all if unset
+# kinds = ["answer", "stopped"] # example; only these kinds of events; all if unset
 # token = "…"                   # example; sent with them, as `Authorization: Bearer …`
 # allow = "loopback"            # example; addresses that are not public and may be posted to; a list of ranges
 "#;

@@ -61,7 +61,7 @@ class MockCrawl {
       is_running: true, is_paused: false, strategy: 'porthole', policy: 'numtries asc, priority desc', critic: { trained_at: this.at[0] - 90000 }, started_here: true, started_at: this.at[0],
       good: [{ id: TOPICS.indexOf(GOOD), path: GOOD }], toward: [],
       counts: { known: fetched * 14, queued: fetched * 12, fetched, redirected: Math.round(fetched * 0.04), dead: this.outcome.filter((o) => o === 3).length, skipped: 120, rejected: 0, links: fetched * 38, sites: 214, copies: this.outcome.filter((o) => o === 7).length },
-      harvest: mean(judged), harvest_recent: mean(judged.slice(-500)), on_topic: judged.filter((value) => value >= 0.5).length, last_stop: null, now: Date.now(),
+      harvest: mean(judged), harvest_recent: mean(judged.slice(-500)), relevant: judged.filter((value) => value >= 0.5).length, last_stop: null, now: Date.now(),
       first_fetch_at: this.at[0] ?? null, last_fetch_at: this.at.at(-1) ?? null, disk: { database: fetched * 21000, pages: fetched * 8600, free: 77e9 },
       live: { workers_idle: 27, sites_awaited: 9, ready: 31, resting: 64, busy: 5, given_up: 3, held_up: 'the sites with the best links rest: 27 of 32 workers wait for them', budget_pages: 20000 },
       alarms: [],
@@ -91,7 +91,7 @@ const READS = {
   commands: () => [],
   series: (c) => series(c),
   sites: (c, q) => ['ready', 'resting', 'busy', 'given_up', 'resting', 'ready', 'disabled'].map((state, i) => ({ host: new URL(pageUrl(i * 13)).host, state, queued: 900 - i * 100, fetched: 210 - i * 27, mean_relevance: 0.9 - i * 0.12, failures: i, not_before: state === 'resting' ? Date.now() + 4000 : null, reason: state === 'given_up' ? 'timeout, 8 times in a row' : null })).filter((s) => (!q.get('state') || s.state === q.get('state')) && s.host.includes(q.get('q') ?? '')),
-  failures: () => [{ kind: 'status', count: 41, example_url: pageUrl(4), remedy: '404: dead links are normal; nothing to do' }, { kind: 'timeout', count: 12, example_url: pageUrl(9), remedy: 'the sites are slow: nothing to do, they are tried again later' }, { kind: 'robots', count: 8, example_url: pageUrl(3), remedy: 'robots.txt forbids it' }],
+  failures: () => [{ kind: 'status', is_skipped: false, count: 41, example_url: pageUrl(4), remedy: '404: dead links are normal; nothing to do' }, { kind: 'timeout', is_skipped: false, count: 12, example_url: pageUrl(9), remedy: 'the sites are slow: nothing to do, they are tried again later' }, { kind: 'robots', is_skipped: true, count: 8, example_url: pageUrl(3), remedy: 'robots.txt forbids it' }],
   census: () => ({ nodes: nodes() }),
 };
 

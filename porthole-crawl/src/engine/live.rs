@@ -257,6 +257,7 @@ impl WriterLoop {
             (Err(error), _) => error.to_string(),
         };
         let noted = crawl.writer.record_event("stopped", &format!("{why}; {pages} pages in this run"));
+        crawl.writer.report_events(&mut observer);
         let cleared = crawl.writer.store_no_vitals();
         stop = stop.and_then(|stop| noted.and(cleared).map(|()| stop));
         let _ = observer.events.send(CrawlEvent::Stopped);

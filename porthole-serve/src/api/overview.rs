@@ -83,7 +83,7 @@ impl WorkspaceSummary {
         let reader = &workspace.reader;
         let counts = reader.counts()?;
         let tree = workspace.tree()?;
-        let totals = workspace.trace()?.totals(&[]);
+        let totals = workspace.trace()?.totals();
         let is_running = reader.is_crawled()?;
         Ok(WorkspaceSummary {
             name: workspace.name.clone(),

@@ -124,9 +124,11 @@ impl SiteRow {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct FailureRow {
     kind: String,
-    /// URLs whose last try failed like this.
+    /// Whether they were skipped on purpose; otherwise their last try failed.
+    is_skipped: bool,
+    /// Number of URLs.
     count: u64,
-    /// Those that are not tried again.
+    /// Failed ones that are not tried again.
     dead: u64,
     /// A message.
     detail: String,
@@ -135,28 +137,32 @@ pub(crate) struct FailureRow {
     remedy: Option<String>,
 }
 
-/// Failures by kind
+/// Failures by kind, then what was skipped, by reason
 #[utoipa::path(get, path = "/w/{w}/failures", params(("w" = String, Path,)),
     responses((status = 200, body = Vec<FailureRow>)))]
 pub(crate) async fn failures(Named(workspace): Named) -> Answer<Json<Vec<FailureRow>>> {
     let read = workspace.read(move |workspace| {
-        let found = workspace.reader.query("failures", &[], &QueryLimits::default())?;
         let count = |value: &SqlValue| value.integer().unwrap_or(0).max(0).cast_unsigned();
-        let row = |row: &Vec<SqlValue>| FailureRow {
-            kind: row[0].text().to_owned(),
-            count: count(&row[1]),
-            dead: count(&row[2]),
-            detail: row[3].text().to_owned(),
-            example_url: row[4].text().to_owned(),
-            remedy: remedy(row[0].text()).map(str::to_owned),
-        };
-        Ok(found.rows.iter().map(row).collect())
+        let mut rows = Vec::new();
+        for (query, is_skipped) in [("failures", false), ("skipped", true)] {
+            let found = workspace.reader.query(query, &[], &QueryLimits::default())?;
+            rows.extend(found.rows.iter().map(|row| FailureRow {
+                kind: row[0].text().to_owned(),
+                is_skipped,
+                count: count(&row[1]),
+                dead: if is_skipped { 0 } else { count(&row[2]) },
+                detail: row[3].text().to_owned(),
+                example_url: row[4].text().to_owned(),
+                remedy: remedy(row[0].text(), is_skipped).map(str::to_owned),
+            }));
+        }
+        Ok(rows)
     });
     read.await.map(Json)
 }
 
-/// What a user can do about failures of a kind.
-fn remedy(kind: &str) -> Option<&'static str> {
+/// What a user can do about failures of a kind, or about what was skipped.
+fn remedy(kind: &str, is_skipped: bool) -> Option<&'static str> {
     Some(match kind {
         "dns" => {
             "the names do not exist, or the name server does not answer: check the network if there are many"
@@ -166,6 +172,7 @@ fn remedy(kind: &str) -> Option<&'static str> {
         "status" => {
             "the servers refuse or have no such page; many 403 or 429 mean that they want fewer requests"
         }
+        "robots" if !is_skipped => "the robots.txt of the sites cannot be read; they are asked again later",
         "robots" => "the sites ask crawlers to stay away; nothing to do",
         "scope" => "outside the rules of this crawl: change the scope if they are wanted",
         "size" => "larger than `max-bytes` under [fetch] in porthole.toml",

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use porthole_store::{CommandRow, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
-use porthole_types::{LiveCrawl, Mark, TopicId};
+use porthole_types::{LiveCrawl, TopicId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -50,8 +50,8 @@ pub(crate) struct DashboardStatus {
     harvest: Option<f64>,
     /// The same of the last hundred pages.
     harvest_recent: Option<f64>,
-    /// Pages whose best topic is good.
-    on_topic: u64,
+    /// Relevant pages: fetched, no copies of others, with a present R of at least 0.5.
+    relevant: u64,
     /// Why the last crawl ended.
     last_stop: Option<String>,
     /// When the last run began.
@@ -163,10 +163,9 @@ pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<Dashboa
     let reader = &workspace.reader;
     let is_running = reader.is_crawled()?;
     let tree = workspace.tree()?;
-    let on_topic: Vec<TopicId> = good_and_below(&tree);
     let (totals, started, alarms) = {
         let trace = workspace.trace()?;
-        (trace.totals(&on_topic), trace.started.clone(), trace.alarms.clone())
+        (trace.totals(), trace.started.clone(), trace.alarms.clone())
     };
     let live = match reader.setting(LiveCrawl::SETTING)? {
         Some(text) if is_running => serde_json::from_str::<LiveFacts>(&text).ok(),
@@ -194,7 +193,7 @@ pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<Dashboa
         counts: UrlCounts::of(reader.counts()?),
         harvest: totals.harvest,
         harvest_recent: totals.harvest_recent,
-        on_topic: totals.on_topic,
+        relevant: totals.relevant,
         last_stop: reader.setting(LAST_STOP)?.filter(|_| !is_running),
         started_at,
         now: now().0,
@@ -208,12 +207,6 @@ pub(crate) fn of(workspace: &ServedWorkspace, jobs: &JobBoard) -> Answer<Dashboa
 
 pub(super) fn topic_ref(tree: &Taxonomy, id: TopicId) -> TopicRef {
     TopicRef { id: id.0, path: tree.path(id) }
-}
-
-/// The good topics and those below them.
-pub(super) fn good_and_below(tree: &Taxonomy) -> Vec<TopicId> {
-    let marks = tree.rows().into_iter().filter(|row| matches!(row.mark, Mark::Good | Mark::Subsumed));
-    marks.map(|row| row.id).collect()
 }
 
 /// Whether the last of the commands that pause or resume since the start paused the crawl. The newest command is first.

@@ -1,9 +1,8 @@
 //! Queries of the papers on the sites and pages of a topic (W 1): specialised sites, citations between sites, and
 //! changes.
 
-use super::ParameterKind::Number;
-use super::parts::{below, paths, topic, whole};
-use super::{NamedQuery, Parameter, TOPIC, rows};
+use super::parts::{below, paths, relevant, topic, whole};
+use super::{NamedQuery, TOPIC, rows};
 
 /// Sites with few pages are ranked lower: the order is by (relevant + 1) / (pages + 2). The question is from W 1.
 pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
@@ -14,8 +13,10 @@ pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
         below!("below", "topic"),
         ", counted(sid, pages, relevant) as materialized (
              select sid, count(*),
-                    sum(case when :topic = 0 and credit >= :relevant then 1
-                             when :topic <> 0 and kcid in (select kcid from below) then 1 else 0 end)
+                    count(case when :topic = 0 and ",
+        relevant!(),
+        " then 1
+                               when :topic <> 0 and kcid in (select kcid from below) then 1 end)
              from tried
              where kcid is not null and state <= 1
              group by sid
@@ -27,17 +28,7 @@ pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
          order by (counted.relevant + 1.0) / (counted.pages + 2) desc, relevant desc, host
          limit :rows"
     ),
-    parameters: &[
-        TOPIC,
-        Parameter {
-            name: "relevant",
-            description: "without a topic: minimum relevance of a relevant page",
-            kind: Number,
-            default: Some("0.5"),
-        },
-        whole("least", "minimum number of pages of a site", "3"),
-        rows("20"),
-    ],
+    parameters: &[TOPIC, whole("least", "minimum number of pages of a site", "3"), rows("20")],
     key: &["host"],
 };
 

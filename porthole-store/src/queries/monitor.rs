@@ -1,6 +1,7 @@
 //! Queries on the state of a crawl. `harvest`, `missed`, `census` and `census-up` are from V 3.7.
 
 use super::ParameterKind::{Number, Whole};
+use super::parts::relevant;
 use super::{NamedQuery, Parameter, TOPIC, rows};
 
 pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
@@ -64,15 +65,28 @@ pub(super) const CENSUS: NamedQuery = NamedQuery {
 
 pub(super) const FAILURES: NamedQuery = NamedQuery {
     name: "failures",
-    description: "failures by kind, with the number of permanent ones",
+    description: "URLs whose last try failed, by kind of failure, with the number of permanent ones",
     sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,
                  max(detail) as example, min(url) as url
           from tried
-          where failure is not null
+          where failure is not null and state <> 4
           group by failure
           order by urls desc, failure",
     parameters: &[],
     key: &["failure"],
+};
+
+pub(super) const SKIPPED: NamedQuery = NamedQuery {
+    name: "skipped",
+    description: "URLs skipped on purpose, by reason, with the number of those that were never requested",
+    sql: "select failure as reason, count(*) as urls, sum(case when status = 0 then 1 else 0 end) as refused,
+                 max(detail) as example, min(url) as url
+          from tried
+          where state = 4
+          group by failure
+          order by urls desc, reason",
+    parameters: &[],
+    key: &["reason"],
 };
 
 pub(super) const SITES: NamedQuery = NamedQuery {
@@ -103,15 +117,19 @@ pub(super) const FRONTIER: NamedQuery = NamedQuery {
 
 pub(super) const PROGRESS: NamedQuery = NamedQuery {
     name: "progress",
-    description: "pages, mean relevance of all and of the last, time of the last page",
-    sql: "select count(*) as pages, avg(credit) as harvest,
+    description: "pages, relevant pages, mean relevance of all and of the last, time of the last page",
+    sql: concat!(
+        "select count(*) as pages, count(case when ",
+        relevant!(),
+        " then 1 end) as relevant, avg(credit) as harvest,
                  (select avg(credit)
                   from (select credit from tried where state = 1 order by lastvisited desc, seq desc
                         limit :last)
                        as latest) as recent,
                  max(lastvisited) as lastvisited
           from tried
-          where state = 1",
+          where state = 1"
+    ),
     parameters: &[Parameter {
         name: "last",
         description: "number of last pages",
@@ -144,15 +162,19 @@ pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
 
 pub(super) const TOP_SITES: NamedQuery = NamedQuery {
     name: "top-sites",
-    description: "sites by relevant pages, without those disabled or marked useless",
-    sql: "with recursive below(kcid) as (
+    description: "sites by relevant pages, with their mean relevance (duplicates count as 0), without those \
+                  disabled or marked useless",
+    sql: concat!(
+        "with recursive below(kcid) as (
               select kcid from taxonomy where kcid = :topic
               union
               select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
           )
           select site.host, found.relevant, found.pages, found.relevance, site.serverload
-          from (select sid, count(*) as pages, avg(relevance) as relevance,
-                       sum(case when credit >= :relevant then 1 else 0 end) as relevant
+          from (select sid, count(*) as pages, avg(credit) as relevance,
+                       count(case when ",
+        relevant!(),
+        " then 1 end) as relevant
                 from tried
                 where state = 1 and (:topic = 0 or kcid in (select kcid from below))
                 group by sid) as found
@@ -163,17 +185,9 @@ pub(super) const TOP_SITES: NamedQuery = NamedQuery {
                                     and id in (select max(id) from feedback
                                                where kind = 'site' group by url))
           order by found.relevant desc, found.relevance desc, site.host
-          limit :rows",
-    parameters: &[
-        TOPIC,
-        Parameter {
-            name: "relevant",
-            description: "minimum relevance of a relevant page",
-            kind: Number,
-            default: Some("0.5"),
-        },
-        rows("20"),
-    ],
+          limit :rows"
+    ),
+    parameters: &[TOPIC, rows("20")],
     key: &["host"],
 };
 
@@ -186,10 +200,11 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
           from site
                left join host on host.sid = site.sid
                left join (select sid, sum(case when is_page then 1 else 0 end) as pages,
-                                 avg(case when is_page then relevance end) as relevance,
+                                 avg(case when is_page and copy_of is null then relevance
+                                          when is_page then 0.0 end) as relevance,
                                  sum(case when state = 0 then 1 else 0 end) as queued,
-                                 sum(case when failure is null then 0 else 1 end) as failures
-                          from (select sid, relevance, state, failure,
+                                 sum(case when failure is null or state = 4 then 0 else 1 end) as failures
+                          from (select sid, relevance, state, failure, copy_of,
                                        state = 1 or (state = 0 and numtries > 0 and exists (
                                            select 1 from revisit where revisit.row = crawl.rowid
                                            and coalesce(revisit.state, revisit.came) = 1)) as is_page

@@ -49,6 +49,15 @@ macro_rules! pages {
 }
 pub(super) use pages;
 
+/// Whether a row of `tried` is a relevant page: fetched, no copy of another, and with an R of at least
+/// [`Judgment::RELEVANT`](porthole_types::Judgment::RELEVANT).
+macro_rules! relevant {
+    () => {
+        "(state = 1 and copy_of is null and kcid is not null and relevance >= 0.5)"
+    };
+}
+pub(super) use relevant;
+
 /// A required parameter for a topic.
 pub(super) const fn topic(name: &'static str, description: &'static str) -> Parameter {
     Parameter { name, description, kind: Topic, default: None }

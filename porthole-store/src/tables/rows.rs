@@ -34,7 +34,7 @@ pub(super) fn names_below(host: &str) -> [String; 4] {
 }
 
 /// The condition that a URL has led to a page: one that is queued for a revisit has been fetched nonetheless.
-const IS_PAGE: &str = "(crawl.state = 1 or (crawl.state = 0 and exists (
+pub(super) const IS_PAGE: &str = "(crawl.state = 1 or (crawl.state = 0 and exists (
     select 1 from revisit where revisit.row = crawl.rowid and coalesce(revisit.state, revisit.came) = 1)))";
 
 pub(super) fn pages(
@@ -60,7 +60,8 @@ pub(super) fn pages(
         wants(format!("lastvisited < {}", at.0));
     }
     if filter.min_relevance.is_some() {
-        wants("kcid is not null and relevance >= ?3".to_owned());
+        // A duplicate counts as 0.
+        wants("kcid is not null and case when copy_of is null then relevance else 0.0 end >= ?3".to_owned());
     }
     let redirects = if filter.redirects { " or (crawl.state = 2 and segment is not null)" } else { "" };
     let mut read = db.prepare(&format!(

@@ -3,19 +3,22 @@
 use crate::sql::{Connection, Optional, Row, params};
 use porthole_types::{Judgment, SegmentSpan, TermId, Timestamp, TopicId, UrlId, unpack_terms};
 
+use super::rows::IS_PAGE;
 use crate::frontier::RowState;
 use crate::{Error, Result, TriedUrl};
 
+/// The condition that a fetch is the last one of its URL; one that found the page unchanged does not count. Inequalities
+/// stand for an equation: a planner that has two equations takes the answer for one row, and joins the whole tables for
+/// every call.
+pub(super) const IS_LAST: &str = "crawl.seq <= \"fetch\".seq and crawl.seq >= \"fetch\".seq";
+
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
-    // `<=` stands for `=`: a row has the number of its last fetch, so none is smaller. A planner that has two equations takes
-    // the answer for one row, and joins the whole tables for every call.
-    let mut read = db.prepare(
+    let mut read = db.prepare(&format!(
         "select oid, url, \"fetch\".seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
-         length, state, terms, copy_of \
+         length, crawl.state, terms, copy_of, {IS_PAGE} \
          from \"fetch\" cross join crawl \
-         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and crawl.seq <= \"fetch\".seq \
-         order by \"fetch\".seq limit ?2",
-    )?;
+         where \"fetch\".seq > ?1 and crawl.rowid = \"fetch\".row and {IS_LAST} order by \"fetch\".seq limit ?2",
+    ))?;
     let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = read.query_map(params![after, limit], tried)?;
@@ -41,6 +44,7 @@ fn tried(row: &Row<'_>) -> Result<TriedUrl> {
         at: Timestamp(row.get::<Option<i64>>(3)?.unwrap_or(0)),
         depth: row.get(4)?,
         judgment,
+        is_page: row.get(15)?,
         simhash: row.get::<Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
         is_done: state.is_some_and(RowState::is_done),
         failure: row.get(8)?,

@@ -1,12 +1,13 @@
 //! The contract of every store, whatever the implementation. A backend is added by one line at the end.
 
 use porthole_store::{
-    Batch, Committed, DistilledScores, Error, Estimate, GraphEdge, QueryLimits, SqlValue, Store, StoreCounts,
-    StoredHost, StoredRobots, UrlState, WorkspaceWriter,
+    Batch, Committed, DistilledScores, Error, Estimate, GraphEdge, PageFilter, PageListing, PageOrder,
+    QueryLimits, Rejudged, SqlValue, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, UrlState,
+    WorkspaceWriter,
 };
 use porthole_types::{
-    CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, SiteId, TermId, Timestamp, UrlId,
-    pack_terms,
+    CANON_VERSION, Event, FailureKind, Judgment, LinkRow, Outcome, PageResult, SiteId, TermId, Timestamp,
+    TopicId, UrlId, pack_terms,
 };
 
 use crate::frontier::*;
@@ -202,7 +203,7 @@ fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
     assert_eq!((store.counts().fetched, store.counts().copies), (3, 1));
     // A duplicate counts as 0: two pages with R 0.9 and one with 0.
     let progress = store.reader().query("progress", &[], &QueryLimits::default()).unwrap();
-    assert!((progress.rows[0][1].real().unwrap() - 0.6).abs() < 1e-6, "{progress:?}");
+    assert!((progress.rows[0][2].real().unwrap() - 0.6).abs() < 1e-6, "{progress:?}");
     let top = store.reader().query("top-pages", &[], &QueryLimits::default()).unwrap();
     assert_eq!(top.rows.len(), 2, "{top:?}");
 
@@ -220,6 +221,84 @@ fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
     assert_eq!(kept.rows, [[SqlValue::Integer(1)], [SqlValue::Integer(4)]]);
     drop(store);
     assert_eq!(backend.open().counts().copies, 0);
+}
+
+/// Numbers of relevant pages by everything that counts them: the figures of the crawl, the sites, the points of charts, the
+/// selection of exports and the list of pages.
+fn relevant_pages(reader: &dyn StoreReader) -> [usize; 5] {
+    let sites = reader.query("top-sites", &[], &QueryLimits::default()).unwrap();
+    let filter = PageFilter { min_relevance: Some(Judgment::RELEVANT), ..PageFilter::default() };
+    let listing = PageListing {
+        order: PageOrder::Relevance,
+        topics: None,
+        sites: None,
+        least: Judgment::RELEVANT,
+        most: 1.0,
+        limit: 100,
+        offset: 0,
+    };
+    let credits = reader.fetch_points(None, 100).unwrap().into_iter().filter_map(|point| point.credit);
+    [
+        reader.progress().unwrap().relevant,
+        sites.rows.iter().map(|row| usize::try_from(row[1].integer().unwrap()).unwrap()).sum(),
+        credits.filter(|&credit| credit >= Judgment::RELEVANT).count(),
+        reader.pages(1..=100, &filter).unwrap().len(),
+        reader.list_pages(&listing).unwrap().len(),
+    ]
+}
+
+fn a_relevant_page_is_the_same_everywhere(backend: &dyn Backend) {
+    let mut store = backend.open();
+    for number in 1..=7 {
+        store.add(&[new_url(number, 0.9, 0.9)]).unwrap();
+    }
+    let results = [
+        page(1, 0.9, Vec::new()),
+        page(2, 0.5, Vec::new()),
+        page(3, 0.49, Vec::new()),
+        PageResult { copy_of: Some(oid(1)), ..page(4, 0.9, Vec::new()) },
+        with_outcome(5, Outcome::Dead(failure(FailureKind::Status))),
+        with_outcome(6, Outcome::Skipped(failure(FailureKind::Scope))),
+    ];
+    commit(&mut *store, &results);
+    assert_eq!(relevant_pages(&*store.reader()), [2; 5]);
+    // By their present R.
+    let judgment = Judgment { relevance: 0.6, best: TopicId(7) };
+    let rejudged = [Rejudged { oid: oid(3), judgment }];
+    store.commit(&Batch { judgments: &rejudged, ..Batch::default() }).unwrap();
+    assert_eq!(relevant_pages(&*store.reader()), [3; 5]);
+    // One that is queued again, was found unchanged, or could not be visited now is a page; one that is gone is not.
+    store.queue_again(&oids_of(&[1, 2, 3])).unwrap();
+    assert_eq!(relevant_pages(&*store.reader()), [3; 5]);
+    let unchanged = PageResult { seq: 8, status: 304, ..with_outcome(1, Outcome::NotModified) };
+    commit(&mut *store, &[unchanged, PageResult { seq: 9, ..retry(2, 9_000) }]);
+    assert_eq!(relevant_pages(&*store.reader()), [3; 5]);
+    assert_eq!(store.reader().tried(None, 100).unwrap().len(), 6, "each URL once");
+    let gone = with_outcome(3, Outcome::Dead(failure(FailureKind::Status)));
+    commit(&mut *store, &[PageResult { seq: 10, status: 404, ..gone }]);
+    assert_eq!(relevant_pages(&*store.reader()), [2; 5]);
+}
+
+fn skipped_urls_are_no_failures(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.5, 0.5), new_url(3, 0.5, 0.5)]).unwrap();
+    let typed = with_outcome(3, Outcome::Skipped(failure(FailureKind::Type)));
+    let results = [
+        with_outcome(1, Outcome::Dead(failure(FailureKind::Dns))),
+        with_outcome(2, Outcome::Skipped(failure(FailureKind::Scope))),
+        PageResult { status: 200, ..typed },
+    ];
+    commit(&mut *store, &results);
+    let reader = store.reader();
+    let kinds = |query: &str| {
+        let answer = reader.query(query, &[], &QueryLimits::default()).unwrap();
+        let kind = |row: &Vec<SqlValue>| (row[0].text().to_owned(), row[2].integer().unwrap());
+        answer.rows.iter().map(kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds("failures"), [("dns".to_owned(), 1)]);
+    assert_eq!(kinds("skipped"), [("scope".to_owned(), 1), ("type".to_owned(), 0)], "only one was requested");
+    let sites = reader.query("site-list", &[], &QueryLimits::default()).unwrap();
+    assert_eq!(sites.rows[0][4].integer(), Some(1), "{sites:?}");
 }
 
 fn a_batch_with_an_unknown_url_changes_nothing(backend: &dyn Backend) {
@@ -438,6 +517,8 @@ macro_rules! contract {
             a_retry_waits_and_then_comes_after_the_untried
             every_outcome_is_counted_and_kept
             the_words_of_a_page_are_kept_and_copies_are_counted
+            a_relevant_page_is_the_same_everywhere
+            skipped_urls_are_no_failures
             a_batch_with_an_unknown_url_changes_nothing
             a_fetch_number_is_used_once
             settings_and_events

@@ -168,7 +168,7 @@ pub(crate) struct PageSelection {
     /// Only pages about this topic and the topics below it
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Vec<String>,
-    /// Only pages with at least this relevance
+    /// Only pages with at least this relevance; duplicates count as 0
     #[arg(long, value_name = "R", value_parser = share)]
     pub(crate) min_relevance: Option<f64>,
     /// Only pages of this host and the names below it

@@ -103,7 +103,12 @@ async fn crawl(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<u8> {
             Err(error) if workspace.can_be_shared() && is_connection_lost(&error) => {
                 output::say(&format!("{}; waiting for the database", output::in_words(&error)));
             }
-            ended => return ended,
+            ended => {
+                if ended.is_err() {
+                    watch.lock().finish("failed");
+                }
+                return ended;
+            }
         }
         next = match reopen(&workspace, arguments, &watch).await? {
             Some(next) => next,
@@ -182,7 +187,7 @@ async fn crawl_once(
         distill::after_crawl(workspace, counts.links)?;
     }
     watch.finish(ending);
-    let summary = Summary::new(&watch, &watch.strategy, ending, counts);
+    let summary = Summary::new(&watch, ending, counts, reader.progress()?.relevant);
     if arguments.json {
         output::print_json(&summary)?;
     } else {

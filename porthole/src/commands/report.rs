@@ -36,16 +36,16 @@ pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<(
 fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> anyhow::Result<HtmlReport> {
     let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
     let counts = reader.counts()?;
-    let relevant = gathered.relevance.iter().filter(|relevance| **relevance >= 0.5).count();
+    let progress = reader.progress()?;
     let number = |number: usize| grouped(&number.to_string());
     let lead = format!(
-        "<p>A crawl for <strong>{}</strong>: {} pages from {} sites, of which {} are relevant (relevance of at least \
-         0.5); mean relevance {:.3}. {} URLs are known, {} of them are queued.</p>",
+        "<p>A crawl for <strong>{}</strong>: {} pages from {} sites, of which {} are relevant (R of at least 0.5, no \
+         duplicates); mean relevance {:.3}. {} URLs are known, {} of them are queued.</p>",
         escaped(&good.join(", ")),
         number(counts.fetched),
         number(counts.sites),
-        number(relevant),
-        summary::mean(gathered.relevance.iter().copied()),
+        number(progress.relevant),
+        progress.harvest.unwrap_or(0.0),
         number(counts.known),
         number(counts.queued),
     );
@@ -61,7 +61,15 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> an
     sections.push(sites(&ask("top-sites")?));
     sections.push(gathered.communities());
     sections.push(census(&ask("census")?, tree));
-    sections.push(errors(&reader.query("failures", &[], &QueryLimits::default())?));
+    let ask = |query: &str| reader.query(query, &[], &QueryLimits::default());
+    sections.push(reasons(
+        "errors",
+        "Failed URLs",
+        ["failure", "URLs", "permanent", "example"],
+        &ask("failures")?,
+    ));
+    let head = ["reason", "URLs", "not fetched", "example"];
+    sections.push(reasons("skipped", "URLs skipped on purpose", head, &ask("skipped")?));
     sections.retain(|section| {
         !section.table.rows.is_empty() || !section.charts.is_empty() || !section.words.is_empty()
     });
@@ -197,17 +205,12 @@ fn census(answer: &QueryAnswer, tree: &Taxonomy) -> Section {
     }
 }
 
-fn errors(answer: &QueryAnswer) -> Section {
-    let mut table = HtmlTable::new(&["failure", "URLs", "permanent", "example"]);
+/// URLs by why they brought no page.
+fn reasons(id: &str, title: &str, head: [&str; 4], answer: &QueryAnswer) -> Section {
+    let mut table = HtmlTable::new(&head);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
         table.rows.push(vec![row[0].text().to_owned(), whole(1), whole(2), row[3].text().to_owned()]);
     }
-    Section {
-        id: "errors".into(),
-        title: "Failed and skipped URLs".into(),
-        table,
-        table_first: true,
-        ..Section::default()
-    }
+    Section { id: id.to_owned(), title: title.to_owned(), table, table_first: true, ..Section::default() }
 }

@@ -47,6 +47,8 @@ struct WorkspaceStatus {
     /// When the critic was trained.
     trained: Option<i64>,
     pages: usize,
+    /// Pages that are no duplicates and have an R of at least one half.
+    relevant: usize,
     copies: usize,
     /// Mean relevance of all pages.
     harvest: Option<f64>,
@@ -70,6 +72,8 @@ struct WorkspaceStatus {
     minutes: Vec<Minute>,
     busiest_sites: Vec<BusySite>,
     failures: Vec<Failures>,
+    /// URLs that were skipped on purpose, by reason.
+    skipped_by_kind: Vec<SkippedUrls>,
     warnings: Vec<String>,
 }
 
@@ -99,12 +103,22 @@ struct BusySite {
     fetched: i64,
 }
 
-/// URLs with the same kind of failure, or skipped for the same reason.
+/// URLs with the same kind of failure.
 #[derive(Serialize)]
 struct Failures {
     kind: String,
     urls: i64,
     dead: i64,
+    example: String,
+}
+
+/// URLs that were skipped for the same reason.
+#[derive(Serialize)]
+struct SkippedUrls {
+    kind: String,
+    urls: i64,
+    /// Those that were not requested.
+    refused: i64,
     example: String,
 }
 
@@ -116,7 +130,7 @@ impl WorkspaceStatus {
             reader.query(query, parameters, &QueryLimits::default())
         };
         let counts = reader.counts()?;
-        let progress = ask("progress", &[])?.rows.remove(0);
+        let progress = reader.progress()?;
         let mut minutes: Vec<Minute> = ask("harvest", &[])?.rows.iter().map(|row| minute(row)).collect();
         minutes.drain(..minutes.len().saturating_sub(MINUTES));
         let trained = reader.model(CRITIC)?.map(|critic| critic.made.0);
@@ -132,10 +146,11 @@ impl WorkspaceStatus {
             good: tree.good().map(|id| tree.path(id)).collect(),
             trained,
             pages: counts.fetched,
+            relevant: progress.relevant,
             copies: counts.copies,
-            harvest: progress[1].real(),
-            recent_harvest: progress[2].real(),
-            last_page: progress[3].integer(),
+            harvest: progress.harvest,
+            recent_harvest: progress.recent_harvest,
+            last_page: progress.last_page.map(|at| at.0),
             known: counts.known,
             queued: counts.queued,
             redirected: counts.redirected,
@@ -150,6 +165,7 @@ impl WorkspaceStatus {
             minutes,
             busiest_sites: ask("sites", &[("rows", SITES)])?.rows.iter().map(|row| site(row)).collect(),
             failures: ask("failures", &[])?.rows.iter().map(|row| failures(row)).collect(),
+            skipped_by_kind: ask("skipped", &[])?.rows.iter().map(|row| skipped(row)).collect(),
             warnings: warnings(&reader, &tree, counts, trained.is_some())?,
         })
     }
@@ -160,6 +176,7 @@ impl WorkspaceStatus {
         self.print_minutes();
         self.print_sites();
         self.print_failures();
+        self.print_skipped();
         for warning in &self.warnings {
             output::say(&format!("warning: {warning}"));
         }
@@ -209,6 +226,7 @@ impl WorkspaceStatus {
         let mean = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}"));
         let mut rows = vec![
             ("pages", self.pages.to_string()),
+            ("  relevant", self.relevant.to_string()),
             ("  duplicates", self.copies.to_string()),
             ("  mean relevance", mean(self.harvest)),
             ("  mean relevance, last 100", mean(self.recent_harvest)),
@@ -263,11 +281,6 @@ impl WorkspaceStatus {
         }
         output::print("\nfailures (number of URLs)");
         for failure in &self.failures {
-            let example = if failure.example.is_empty() {
-                String::new()
-            } else {
-                format!("  e.g. {}", plain(&failure.example))
-            };
             let dead = match failure.dead {
                 0 => String::new(),
                 dead if dead == failure.urls => ", permanent".to_owned(),
@@ -277,7 +290,27 @@ impl WorkspaceStatus {
                 "  {:>7}  {}{dead}{}",
                 grouped(&failure.urls.to_string()),
                 failure.kind,
-                Paint::Faint.on(&example)
+                example(&failure.example)
+            ));
+        }
+    }
+
+    fn print_skipped(&self) {
+        if self.skipped_by_kind.is_empty() {
+            return;
+        }
+        output::print("\nskipped on purpose (number of URLs)");
+        for skipped in &self.skipped_by_kind {
+            let refused = match skipped.refused {
+                refused if refused == skipped.urls => ", not fetched".to_owned(),
+                0 => ", fetched".to_owned(),
+                refused => format!(", {} not fetched", grouped(&refused.to_string())),
+            };
+            output::print(&format!(
+                "  {:>7}  {}{refused}{}",
+                grouped(&skipped.urls.to_string()),
+                skipped.kind,
+                example(&skipped.example)
             ));
         }
     }
@@ -327,6 +360,11 @@ fn print_live(live: &LiveCrawl) {
     }
 }
 
+/// An example behind a number, if there is one.
+fn example(text: &str) -> String {
+    if text.is_empty() { String::new() } else { Paint::Faint.on(&format!("  e.g. {}", plain(text))) }
+}
+
 fn minute(row: &[SqlValue]) -> Minute {
     Minute {
         began: row[0].integer().unwrap_or_default() * 60_000,
@@ -344,6 +382,15 @@ fn failures(row: &[SqlValue]) -> Failures {
         kind: row[0].text().to_owned(),
         urls: row[1].integer().unwrap_or_default(),
         dead: row[2].integer().unwrap_or_default(),
+        example: row[3].text().to_owned(),
+    }
+}
+
+fn skipped(row: &[SqlValue]) -> SkippedUrls {
+    SkippedUrls {
+        kind: row[0].text().to_owned(),
+        urls: row[1].integer().unwrap_or_default(),
+        refused: row[2].integer().unwrap_or_default(),
         example: row[3].text().to_owned(),
     }
 }

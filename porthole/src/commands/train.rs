@@ -111,7 +111,7 @@ fn print_changes(changes: &CollectionChanges) {
     let CollectionChanges { pages, good_before, good_after, came, went, up, down } = changes;
     let number = |number: &usize| output::grouped(&number.to_string());
     output::print(&format!(
-        "of {}, {} would have R above one half instead of {}: {} more, {} fewer",
+        "of {}, {} would be relevant instead of {}: {} more, {} fewer",
         count(*pages, "page"),
         number(good_after),
         number(good_before),

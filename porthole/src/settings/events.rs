@@ -32,7 +32,7 @@ pub(crate) struct WebhookSettings {
 }
 
 /// Kinds of events, see docs/upkeep.md.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 15] = [
     "fetch",
     "started",
     "stopped",
@@ -48,7 +48,6 @@ const KINDS: [&str; 16] = [
     "broadened",
     "frontier",
     "held up",
-    "end",
 ];
 
 impl RawEvents {
@@ -94,7 +93,7 @@ mod tests {
         assert!(ready("").unwrap().is_none());
         let hook = "webhook = \"https://a.test/hook\"\n";
         let ok =
-            ready(&format!("{hook}kinds = [\"answer\", \"end\"]\ntoken = \"s3cret!\"")).unwrap().unwrap();
+            ready(&format!("{hook}kinds = [\"answer\", \"stopped\"]\ntoken = \"s3cret!\"")).unwrap().unwrap();
         assert_eq!((ok.url.as_str(), ok.kinds.len()), ("https://a.test/hook", 2));
         let loopback = "127.0.0.1".parse().unwrap();
         assert!(!ok.http.allow.contains(loopback), "not unless its own setting allows it");

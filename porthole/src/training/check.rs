@@ -63,8 +63,8 @@ pub(crate) struct LostTopic {
 }
 
 impl ExampleCheck {
-    /// Judges the examples: one of a good topic is recognised if R is above one half, any other if its topic is the
-    /// best one, and a page that is only known to be about no good topic if R is at most one half.
+    /// Judges the examples: one of a good topic is recognised if its R is that of a relevant page, any other if its topic is
+    /// the best one, and a page that is only known to be about no good topic if its R is lower.
     fn of(material: &TrainingPages, model: &CriticModel) -> ExampleCheck {
         let (tree, refused) = (&material.tree, &material.answers.refused);
         let mut critic = Critic::new(model.clone(), tree);
@@ -87,8 +87,8 @@ impl ExampleCheck {
             let judgment = critic.judge(&example.counts);
             let good = good_of(example.topic);
             let is_recognised = match good {
-                Some(_) => judgment.relevance > 0.5,
-                None if is_refused => judgment.relevance <= 0.5,
+                Some(_) => judgment.is_relevant(),
+                None if is_refused => !judgment.is_relevant(),
                 None => judgment.best == example.topic || tree.below(example.topic).contains(&judgment.best),
             };
             check.checked += 1;

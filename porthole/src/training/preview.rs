@@ -6,6 +6,7 @@
 
 use porthole_store::{NewExample, SqliteStore, StoreReader, StoredModel, WorkspaceWriter};
 use porthole_topic::{Critic, CriticModel, Taxonomy};
+use porthole_types::Judgment;
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -35,10 +36,10 @@ const LEAST_CHANGE: f64 = 0.05;
 pub(crate) struct CollectionChanges {
     /// Number of judged pages.
     pub(crate) pages: usize,
-    /// Pages with R above one half, by the stored judgments and by the candidate.
+    /// Relevant pages, by the stored judgments and by the candidate.
     pub(crate) good_before: usize,
     pub(crate) good_after: usize,
-    /// Pages that come above one half, and that fall below.
+    /// Pages that become relevant, and that are no longer.
     pub(crate) came: usize,
     pub(crate) went: usize,
     /// The pages that rise most, and that fall most.
@@ -180,7 +181,7 @@ fn changes(
         let Some(before) = page.judgment.map(|judgment| judgment.relevance) else { continue };
         let Some(terms) = page.terms(reader, workspace, &mut documents)? else { continue };
         let after = critic.relevance(&terms);
-        let (was_good, is_good) = (before > 0.5, after > 0.5);
+        let (was_good, is_good) = (before >= Judgment::RELEVANT, after >= Judgment::RELEVANT);
         changes.pages += 1;
         changes.good_before += usize::from(was_good);
         changes.good_after += usize::from(is_good);

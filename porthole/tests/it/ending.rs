@@ -123,12 +123,64 @@ fn the_parts_of_the_summary_add_up_to_the_fetches() {
     let workspace = Workspace::new();
     let output = workspace.crawl(&["--json", "--strategy", "breadth"]).output().unwrap();
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let sum: u64 = ["pages", "unjudged", "redirects", "failures"]
+    let sum: u64 = ["pages", "unjudged", "redirects", "skipped", "failures"]
         .iter()
         .map(|part| summary[part].as_u64().unwrap())
         .sum();
     assert_eq!(summary["fetches"].as_u64(), Some(sum), "{summary}");
     assert!(summary["failures"].as_u64() > Some(0), "{summary}");
+}
+
+#[test]
+fn what_the_scope_refuses_is_neither_fetched_nor_failed() {
+    let workspace = Workspace::new();
+    let excluded = ["--json", "--pages", "30", "--exclude", "*/*.html"];
+    let output = workspace.crawl(&excluded).output().unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let by_kind = |field: &str| {
+        let kinds = summary[field].as_array().unwrap();
+        kinds.iter().filter(|kind| kind[0] == "scope").map(|kind| kind[1].as_i64().unwrap()).sum::<i64>()
+    };
+    let refused = by_kind("refused_by_kind");
+    assert!(refused > 0 && by_kind("failures_by_kind") == 0, "{summary}");
+    let fetches = number(&workspace, "select count(*) from fetch") - summary["refused"].as_i64().unwrap();
+    assert_eq!(summary["fetches"].as_i64(), Some(fetches), "{summary}");
+    let status = porthole(workspace.folder.path(), &["-C", "ws", "status", "--json"]).output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    let kinds = |field: &str| {
+        let rows = status[field].as_array().unwrap().iter();
+        rows.map(|row| row["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(!kinds("failures").contains(&"scope".to_owned()), "{status}");
+    let skipped = &status["skipped_by_kind"][0];
+    assert_eq!((skipped["kind"].as_str(), skipped["refused"].as_i64()), (Some("scope"), Some(refused)));
+    let report = porthole(workspace.folder.path(), &["-C", "ws", "report"]).output().unwrap();
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    let report = fs::read_to_string(workspace.folder.path().join("ws/report.html")).unwrap();
+    let failed = report.split("URLs skipped on purpose").next().unwrap().split("Failed URLs").last().unwrap();
+    assert!(report.contains("URLs skipped on purpose") && !failed.contains("scope"), "{failed}");
+}
+
+#[test]
+fn the_last_event_tells_why_the_crawl_stopped() {
+    for (arguments, code, stop, why) in [
+        (&["--pages", "20"][..], 0, "limit", "; 20 pages in this run"),
+        (&["--time", "0s"], 15, "time", ""),
+        (&["--judge", "exit 1", "--strategy", "nonsense"], 4, "", ""),
+    ] {
+        let workspace = Workspace::new();
+        let output = workspace.crawl(&[&["--events", "-"], arguments].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let events = text.lines().filter(|line| line.starts_with('{'));
+        let events: Vec<serde_json::Value> = events.map(|line| serde_json::from_str(line).unwrap()).collect();
+        let stopped = events.iter().filter(|event| event["event"] == "stopped").count();
+        assert_eq!(stopped, usize::from(!stop.is_empty()), "{text}");
+        let Some(last) = events.last() else { continue };
+        assert_eq!((last["event"].as_str(), last["stop"].as_str()), (Some("stopped"), Some(stop)), "{text}");
+        assert!(last["detail"].as_str().unwrap_or_default().ends_with(why), "{last}");
+    }
 }
 
 #[test]

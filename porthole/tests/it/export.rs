@@ -58,6 +58,22 @@ fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// Every command counts the same relevant pages.
+fn check_relevant(crawl: &SmallCrawl, relevant: u64) {
+    let status = crawl.json(&["status", "--json"]);
+    assert_eq!(status["relevant"].as_u64(), Some(relevant), "{status}");
+    let selected = crawl.json(&["export", "jsonl", "-o", "good.jsonl", "--min-relevance", "0.5", "--json"]);
+    assert_eq!(selected["rows"].as_u64(), Some(relevant));
+    let sites = crawl.json(&["query", "--json", "top-sites", "rows=10000"]);
+    let of_sites: u64 = sites.as_array().unwrap().iter().map(|site| site["relevant"].as_u64().unwrap()).sum();
+    assert_eq!(of_sites, relevant);
+    let pages = crawl.on_crawl(&["top", "pages", "--csv", "--min-relevance", "0.5"]);
+    assert_eq!(pages.lines().count() as u64, relevant + 1);
+    crawl.on_crawl(&["report", "--out", "relevant.html"]);
+    let report = std::fs::read_to_string(crawl.path("relevant.html")).unwrap();
+    assert!(report.contains(&format!("of which {relevant} are relevant")), "{}", &report[..2_000]);
+}
+
 #[test]
 fn rows_go_out_and_come_back_in() {
     let crawl = SmallCrawl::new();
@@ -67,7 +83,9 @@ fn rows_go_out_and_come_back_in() {
     let rows = lines(&crawl.path("pages.jsonl"));
     assert_eq!(rows.len() as u64, pages);
     assert!(rows.iter().all(|row| row["mime"] == "text/html" && row["digest"].is_string()), "{}", rows[0]);
-    let good: Vec<&Value> = rows.iter().filter(|row| row["relevance"].as_f64() >= Some(0.5)).collect();
+    let is_relevant = |row: &&Value| row["relevance"].as_f64() >= Some(0.5) && row["copy_of"].is_null();
+    let good: Vec<&Value> = rows.iter().filter(is_relevant).collect();
+    check_relevant(&crawl, good.len() as u64);
     let below = |row: &&Value| row["topic"].as_str().is_some_and(|topic| topic.starts_with("/Recreation"));
     let good: Vec<&Value> = good.into_iter().filter(below).collect();
     let selected = crawl.on_crawl(&["export", "csv", "--topic", "/Recreation", "--min-relevance", "0.5"]);

@@ -508,6 +508,8 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
     );
     assert!(said.contains("workspace in my-bicycles"), "{said}");
     check(web.path(), &["start"], 4, "no pages given");
+    check(web.path(), &["start", "/no/such.d", "ws"], 4, "name it last, as /no/such.d");
+    check(web.path(), &["start", "no.html", "ws"], 4, "name it last, as ./no.html");
     check(
         web.path(),
         &["start", "http://gone.test/", "--web", &web.web().display().to_string()],

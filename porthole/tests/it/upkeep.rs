@@ -34,7 +34,7 @@ fn a_finished_crawl_is_maintained_and_its_events_are_told() {
     assert_eq!(summary["stop"], "limit");
     let told = lines(&std::fs::read_to_string(workspace.folder.path().join("events.jsonl")).unwrap());
     let of = |kind: &str| told.iter().filter(|event| event["event"] == kind).count();
-    assert_eq!((of("fetch"), of("started"), of("end")), (40, 1, 1), "{told:?}");
+    assert_eq!((of("fetch"), of("started"), of("stopped")), (40, 1, 1), "{told:?}");
     assert!(told.iter().any(|event| event["change"] == "unchanged" && event["relevance"].is_number()));
     let visited = "select count(*) as pages from upkeep where visits = 1 and changes = 0";
     assert_eq!(json(&output(&workspace, &["-C", "ws", "query", "--json", visited]))[0]["pages"], 40);

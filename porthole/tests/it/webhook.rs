@@ -55,7 +55,7 @@ fn the_events_of_a_crawl_are_posted_in_order() {
         (0..12).flat_map(|number| ["--start".to_owned(), web.url(&format!("/{number}"))]).collect();
     let mut crawl = vec!["-C", "ws", "crawl", "--no-hubs", "--json"];
     crawl.extend(starts.iter().map(String::as_str));
-    write("allow = \"loopback\"\nkinds = [\"fetch\", \"end\"]\n");
+    write("allow = \"loopback\"\nkinds = [\"fetch\", \"stopped\"]\n");
     let done = json(here, &crawl);
     let posted: Vec<Json> = bodies.try_iter().collect();
     let batches: Vec<u64> = posted.iter().map(|body| body["batch"].as_u64().unwrap()).collect();
@@ -63,7 +63,9 @@ fn the_events_of_a_crawl_are_posted_in_order() {
     let events: Vec<&Json> = posted.iter().flat_map(|body| body["events"].as_array().unwrap()).collect();
     let seqs: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
     assert!(seqs.len() == 12 && seqs.is_sorted(), "{seqs:?}");
-    assert_eq!(events.last().unwrap()["event"], "end");
+    let last = events.last().unwrap();
+    assert_eq!((&last["event"], &last["stop"]), (&"stopped".into(), &"exhausted".into()));
+    assert!(last["detail"].as_str().unwrap().ends_with("pages in this run"), "{last}");
     assert_eq!(events.len(), 13, "only what was asked for: {events:?}");
     assert_eq!(
         (&done["webhook"]["delivered"], &done["webhook"]["dropped"]),

@@ -27,6 +27,9 @@ const WAITING: usize = 16_384;
 /// How long a line waits in the buffer.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Kind of the event that ends a run.
+pub(super) const STOPPED: &str = "stopped";
+
 /// How long the end of the crawl waits for a slow reader, and for a slow webhook.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 const LAST_POST: Duration = Duration::from_secs(5);
@@ -107,13 +110,27 @@ struct MissedEvent {
     events: u64,
 }
 
-/// The end of a run.
+/// The end of a run, the last event.
 #[derive(Serialize)]
-struct EndEvent<'a> {
+pub(super) struct StoppedEvent<'a> {
     event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<i64>,
+    /// Why, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    /// Why, as a word for programs.
     stop: &'a str,
     fetches: u64,
     pages: u64,
+}
+
+impl<'a> StoppedEvent<'a> {
+    /// The event of the tables, if there is one, with the figures of the run.
+    pub(super) fn new(recorded: Option<&'a Event>, stop: &'a str, fetches: u64, pages: u64) -> Self {
+        let (at, detail) = (recorded.map(|event| event.at.0), recorded.map(|event| event.detail.as_str()));
+        StoppedEvent { event: STOPPED, at, detail, stop, fetches, pages }
+    }
 }
 
 impl Events {
@@ -200,13 +217,12 @@ impl Events {
     }
 
     /// Writes the last event, and waits a moment until all are written. Returns what became of the events of a webhook.
-    pub(super) fn ended(mut self, stop: &str, fetches: u64, pages: u64) -> Option<WebhookReport> {
+    pub(super) fn ended(mut self, last: &StoppedEvent<'_>) -> Option<WebhookReport> {
         let until = Instant::now() + if self.webhook.is_some() { LAST_POST } else { LAST_WAIT };
         if let Some(posted) = &self.webhook {
             posted.end.store(true, Ordering::Relaxed);
         }
-        let last = EndEvent { event: "end", stop, fetches, pages };
-        while !self.write("end", &last) && Instant::now() < until {
+        while !self.write(STOPPED, last) && Instant::now() < until {
             self.forget_missed();
             thread::sleep(FLUSH_INTERVAL / 10);
         }
@@ -347,12 +363,16 @@ mod tests {
             thread::sleep(Duration::from_millis(5));
             events.recorded(&answer);
         }
-        events.ended("limit", 3, 2);
+        let stopped = Event { kind: STOPPED.to_owned(), ..event("the page limit is reached") };
+        events.ended(&StoppedEvent::new(Some(&stopped), "limit", 3, 2));
         let text = String::from_utf8(slow.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().any(|line| line.starts_with(r#"{"event":"missed","events":"#)), "{lines:?}");
         assert!(lines.contains(&r#"{"event":"answer","at":7,"query":"q","row":{"a":1}}"#), "{lines:?}");
-        assert_eq!(*lines.last().unwrap(), r#"{"event":"end","stop":"limit","fetches":3,"pages":2}"#);
+        assert_eq!(
+            *lines.last().unwrap(),
+            r#"{"event":"stopped","at":7,"detail":"the page limit is reached","stop":"limit","fetches":3,"pages":2}"#
+        );
     }
 
     #[test]
@@ -372,7 +392,7 @@ mod tests {
             events.recorded(&event("distilled"));
         }
         // All calls have returned, although the first batch has not been taken.
-        let report = events.ended("limit", 3, 2).unwrap();
+        let report = events.ended(&StoppedEvent::new(None, "limit", 3, 2)).unwrap();
         assert_eq!((report.delivered, report.dropped), (0, 20), "only what was wanted: {report:?}");
         drop(silent);
     }

@@ -31,8 +31,10 @@ pub(super) struct CrawlFigures {
     pub(super) queued: usize,
     pub(super) sites: usize,
     pub(super) links: usize,
-    /// Failures by kind.
+    /// Failures, skipped and refused URLs by kind.
     pub(super) failures: Vec<(&'static str, u64)>,
+    pub(super) skipped: Vec<(&'static str, u64)>,
+    pub(super) refused: Vec<(&'static str, u64)>,
     /// Alarms that have begun and not ended.
     pub(super) alarms: BTreeSet<AlarmKind>,
 }
@@ -109,7 +111,7 @@ fn text(figures: &CrawlFigures) -> prometheus::Result<String> {
         gauge.set(value);
         registry.register(Box::new(gauge))
     };
-    count("fetches_total", "Fetches of this run, whatever became of them.", figures.fetches as f64)?;
+    count("fetches_total", "Requested URLs of this run, whatever became of them.", figures.fetches as f64)?;
     count("pages_total", "Pages of this run.", figures.pages as f64)?;
     count("pages_on_topic_total", "Pages whose best topic is good.", figures.on_topic as f64)?;
     count("bytes_total", "Bytes of bodies.", figures.bytes as f64)?;
@@ -120,12 +122,17 @@ fn text(figures: &CrawlFigures) -> prometheus::Result<String> {
     gauge("urls_queued", "URLs yet to be fetched.", figures.queued as f64)?;
     gauge("sites", "Sites that are known.", figures.sites as f64)?;
     gauge("links", "Links between known URLs.", figures.links as f64)?;
-    let failures =
-        IntCounterVec::new(Opts::new("failures_total", "Fetches without a page, by kind."), &["kind"])?;
-    for (kind, number) in &figures.failures {
-        failures.with_label_values(&[kind]).inc_by(*number);
+    for (name, help, kinds) in [
+        ("failures_total", "Fetches that failed, by kind.", &figures.failures),
+        ("skipped_total", "Fetches without a result on purpose, by kind.", &figures.skipped),
+        ("refused_total", "URLs that were not requested on purpose, by kind.", &figures.refused),
+    ] {
+        let counter = IntCounterVec::new(Opts::new(name, help), &["kind"])?;
+        for (kind, number) in kinds {
+            counter.with_label_values(&[kind]).inc_by(*number);
+        }
+        registry.register(Box::new(counter))?;
     }
-    registry.register(Box::new(failures))?;
     let alarms = IntGaugeVec::new(Opts::new("alarm", "1 while an alarm of this kind goes on."), &["kind"])?;
     for kind in AlarmKind::ALL {
         alarms.with_label_values(&[kind.name()]).set(i64::from(figures.alarms.contains(&kind)));
@@ -145,7 +152,8 @@ mod tests {
         let figures = CrawlFigures {
             fetches: 3,
             harvest: 0.25,
-            failures: vec![("dns", 1), ("robots", 2)],
+            failures: vec![("dns", 1)],
+            refused: vec![("robots", 2)],
             alarms: BTreeSet::from([AlarmKind::Disk]),
             ..CrawlFigures::default()
         };
@@ -159,7 +167,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nporthole_harvest 0.25\n"), "{text}");
-        assert!(text.contains("\nporthole_failures_total{kind=\"robots\"} 2\n"), "{text}");
+        assert!(text.contains("\nporthole_refused_total{kind=\"robots\"} 2\n"), "{text}");
         assert!(text.contains("porthole_alarm{kind=\"disk\"} 1\n"), "{text}");
         assert!(text.contains("porthole_alarm{kind=\"relevance\"} 0\n"), "{text}");
     }

@@ -21,21 +21,28 @@ pub(super) const DISK_IS_FULL: &str = "the disk is full; free some space and run
 pub(super) struct Summary {
     strategy: String,
     pub(super) stop: &'static str,
-    /// The sum of the next four.
+    /// URLs that were requested: the sum of the next five.
     fetches: u64,
     /// Pages that were judged.
     pages: u64,
     /// Pages that were not, such as those that have not changed since the last visit.
     unjudged: u64,
     redirects: u64,
+    /// Fetched, and no results on purpose.
+    skipped: u64,
     failures: u64,
+    /// Not requested on purpose.
+    refused: u64,
+    skipped_by_kind: Vec<(&'static str, u64)>,
     failures_by_kind: Vec<(&'static str, u64)>,
+    refused_by_kind: Vec<(&'static str, u64)>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     visits: BTreeMap<&'static str, u64>,
     harvest: f64,
     copies: u64,
-    on_topic: u64,
+    /// Pages of all runs, and those of them that are relevant by their present R.
     pages_in_all: usize,
+    relevant: usize,
     known: usize,
     queued: usize,
     links: usize,
@@ -46,22 +53,29 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(watch: &Watch, strategy: &str, stop: &'static str, counts: StoreCounts) -> Self {
-        let failures_by_kind = watch.failures();
+    pub(super) fn new(watch: &Watch, stop: &'static str, counts: StoreCounts, relevant: usize) -> Self {
+        let kinds = [watch.skipped(), watch.failures(), watch.refused()];
+        let [skipped, failures, refused] =
+            kinds.each_ref().map(|kinds| kinds.iter().map(|(_, count)| count).sum());
+        let [skipped_by_kind, failures_by_kind, refused_by_kind] = kinds;
         Summary {
-            strategy: strategy.to_owned(),
+            strategy: watch.strategy.clone(),
             stop,
             fetches: watch.fetches,
             pages: watch.pages,
             unjudged: watch.fetched - watch.pages,
             redirects: watch.redirects,
-            failures: failures_by_kind.iter().map(|(_, count)| count).sum(),
+            skipped,
+            failures,
+            refused,
+            skipped_by_kind,
             failures_by_kind,
+            refused_by_kind,
             visits: watch.visits().clone(),
             harvest: watch.harvest(),
             copies: watch.copies,
-            on_topic: watch.on_topic,
             pages_in_all: counts.fetched,
+            relevant,
             known: counts.known,
             queued: counts.queued,
             links: counts.links,
@@ -79,21 +93,28 @@ impl Summary {
             ("    duplicates".to_owned(), self.copies.to_string()),
             ("  pages not judged".to_owned(), self.unjudged.to_string()),
             ("  redirects".to_owned(), self.redirects.to_string()),
-            ("  failed or refused".to_owned(), self.failures.to_string()),
         ];
         rows.retain(|(label, value)| {
             value != "0" || !label.ends_with("duplicates") && !label.ends_with("judged")
         });
-        let kinds =
-            self.failures_by_kind.iter().map(|(kind, count)| (format!("    {kind}"), count.to_string()));
-        rows.extend(kinds);
+        for (label, count, kinds) in [
+            ("  skipped", self.skipped, &self.skipped_by_kind),
+            ("  failed", self.failures, &self.failures_by_kind),
+            ("refused, not fetched", self.refused, &self.refused_by_kind),
+        ] {
+            if count > 0 {
+                rows.push((label.to_owned(), count.to_string()));
+            }
+            let inset = " ".repeat(label.len() - label.trim_start().len() + 2);
+            rows.extend(kinds.iter().map(|(kind, count)| (format!("{inset}{kind}"), count.to_string())));
+        }
         let visits =
             self.visits.iter().map(|(change, count)| (format!("  visits: {change}"), count.to_string()));
         rows.extend(visits);
         rows.extend([
             ("harvest rate (mean relevance)".to_owned(), format!("{:.3}", self.harvest)),
-            ("pages on a good topic".to_owned(), self.on_topic.to_string()),
             ("pages of all runs".to_owned(), self.pages_in_all.to_string()),
+            ("  relevant".to_owned(), self.relevant.to_string()),
             ("URLs known".to_owned(), self.known.to_string()),
             ("URLs queued".to_owned(), self.queued.to_string()),
             ("links".to_owned(), self.links.to_string()),

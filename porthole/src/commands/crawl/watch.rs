@@ -13,7 +13,7 @@ use porthole_types::{AlarmKind, AlarmNotice, Event, Judgment, Outcome, TopicId};
 use tokio::runtime::Builder;
 
 use super::broadening::Broadener;
-use super::events::{Events, outcome};
+use super::events::{Events, STOPPED, StoppedEvent, outcome};
 use super::metrics::{Board, CrawlFigures};
 use super::webhook::WebhookReport;
 use crate::output::{self, Progress};
@@ -142,11 +142,14 @@ pub(super) struct Watch {
     began: Instant,
     progress: Progress,
     events: Vec<Events>,
+    /// The end of the run: told last, with the figures.
+    stopped: Option<Event>,
     /// What became of the events of a webhook, at the end.
     pub(super) webhook: Option<WebhookReport>,
     board: Option<Board>,
     ends: EndConditions,
     pub(super) ended: Option<EndReason>,
+    /// URLs that were requested, whatever became of them.
     pub(super) fetches: u64,
     /// Fetched pages, which `--pages` limits: fetches without redirects, refusals and failures.
     pub(super) fetched: u64,
@@ -155,12 +158,15 @@ pub(super) struct Watch {
     pub(super) pages: u64,
     /// Pages that are duplicates of others.
     pub(super) copies: u64,
-    pub(super) on_topic: u64,
+    on_topic: u64,
     relevance: f64,
     pub(super) bytes: u64,
     last: VecDeque<f64>,
     since_good: u64,
+    /// Failures, URLs that were fetched and skipped, and those that were refused before, all by kind.
     failures: BTreeMap<&'static str, u64>,
+    skipped: BTreeMap<&'static str, u64>,
+    refused: BTreeMap<&'static str, u64>,
     /// Alarms that have begun and not ended.
     alarms: BTreeSet<AlarmKind>,
     /// In a maintained crawl: visits by what they have shown.
@@ -232,6 +238,7 @@ impl Watch {
             began: Instant::now(),
             progress: Progress::new("crawling", pages.unwrap_or(0)),
             events,
+            stopped: None,
             webhook: None,
             board,
             ends,
@@ -247,6 +254,8 @@ impl Watch {
             last: VecDeque::with_capacity(WINDOW),
             since_good: 0,
             failures: BTreeMap::new(),
+            skipped: BTreeMap::new(),
+            refused: BTreeMap::new(),
             alarms: BTreeSet::new(),
             visits: BTreeMap::new(),
             shown: Instant::now(),
@@ -285,9 +294,17 @@ impl Watch {
 
     /// Failures by kind, the most frequent first.
     pub(super) fn failures(&self) -> Vec<(&'static str, u64)> {
-        let mut failures: Vec<_> = self.failures.iter().map(|(kind, count)| (*kind, *count)).collect();
-        failures.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
-        failures
+        most_first(&self.failures)
+    }
+
+    /// URLs that were fetched and are no results on purpose, by reason, the most frequent first.
+    pub(super) fn skipped(&self) -> Vec<(&'static str, u64)> {
+        most_first(&self.skipped)
+    }
+
+    /// URLs that were not requested on purpose, by reason, the most frequent first.
+    pub(super) fn refused(&self) -> Vec<(&'static str, u64)> {
+        most_first(&self.refused)
     }
 
     /// Visits of a maintained crawl, by what they have shown.
@@ -299,18 +316,25 @@ impl Watch {
     pub(super) fn finish(&mut self, stop: &str) {
         self.broadener = None;
         self.progress.finish();
+        let last = StoppedEvent::new(self.stopped.as_ref(), stop, self.fetches, self.pages);
         for events in self.events.drain(..) {
-            self.webhook = events.ended(stop, self.fetches, self.pages).or(self.webhook.take());
+            self.webhook = events.ended(&last).or(self.webhook.take());
         }
     }
 
     fn count(&mut self, seen: &Seen<'_>) {
-        self.fetches += 1;
+        let is_refusal = seen.result.is_refusal();
+        self.fetches += u64::from(!is_refusal);
         self.fetched += u64::from(matches!(seen.result.outcome, Outcome::Fetched | Outcome::NotModified));
         self.redirects += u64::from(matches!(seen.result.outcome, Outcome::Redirected));
         self.bytes += seen.result.bytes;
         if let Some(failure) = outcome(&seen.result.outcome).1 {
-            *self.failures.entry(failure.kind.name()).or_default() += 1;
+            let counts = match &seen.result.outcome {
+                _ if is_refusal => &mut self.refused,
+                Outcome::Skipped(_) => &mut self.skipped,
+                _ => &mut self.failures,
+            };
+            *counts.entry(failure.kind.name()).or_default() += 1;
         }
         if let Some(next) = seen.result.next_visit {
             *self.visits.entry(next.change.name()).or_default() += 1;
@@ -369,6 +393,8 @@ impl Watch {
             sites: counts.sites,
             links: counts.links,
             failures: self.failures(),
+            skipped: self.skipped(),
+            refused: self.refused(),
             alarms: self.alarms.clone(),
         };
         if let Some(mut board) = self.board.as_ref().and_then(|board| board.lock().ok()) {
@@ -447,8 +473,14 @@ impl Observer for Watch {
     }
 
     fn recorded(&mut self, event: &Event) {
-        for events in &mut self.events {
-            events.recorded(event);
+        // A crawl that has lost its database stops, and starts again.
+        let before = self.stopped.take();
+        if event.kind == STOPPED {
+            self.stopped = Some(event.clone());
+        }
+        let now = (event.kind != STOPPED).then_some(event);
+        for told in before.iter().chain(now) {
+            self.events.iter_mut().for_each(|events| events.recorded(told));
         }
         let notice = AlarmNotice::parse(&event.detail).filter(|_| event.kind == AlarmNotice::EVENT);
         if let Some(notice) = notice {
@@ -471,6 +503,13 @@ impl Observer for Watch {
             EndReason::Stagnated => Some("no good page for a long time"),
         }
     }
+}
+
+/// Counts by kind, the highest first.
+fn most_first(counts: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
+    let mut counts: Vec<_> = counts.iter().map(|(kind, count)| (*kind, *count)).collect();
+    counts.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
+    counts
 }
 
 /// Whether a page's topic is good or below a good one; by its relevance, if the judge names no topic.

@@ -6,7 +6,7 @@ use porthole_page::Extractor;
 use porthole_report::clusters::{Cluster, clusters};
 use porthole_report::html::{HtmlTable, Section};
 use porthole_store::{StoreReader, TriedUrl};
-use porthole_types::{CanonicalUrl, SegmentSpan, TermId};
+use porthole_types::{CanonicalUrl, Judgment, SegmentSpan, TermId};
 
 use crate::workspace::Workspace;
 
@@ -41,12 +41,12 @@ impl CrawlData {
             let rows = reader.tried(after, ROWS)?;
             let Some(last) = rows.last() else { break };
             after = Some(last.seq);
-            for TriedUrl { url, judgment, span, copy_of, .. } in rows {
-                let Some(judgment) = judgment else { continue };
+            for TriedUrl { url, judgment, span, copy_of, is_page, .. } in rows {
+                let Some(judgment) = judgment.filter(|_| is_page) else { continue };
                 // A duplicate is worth nothing.
                 let credit = if copy_of.is_some() { 0.0 } else { judgment.relevance };
                 relevance.push(credit);
-                archived.extend(span.filter(|_| credit >= 0.5).map(|span| (url, span)));
+                archived.extend(span.filter(|_| credit >= Judgment::RELEVANT).map(|span| (url, span)));
             }
         }
         let step = archived.len().div_ceil(MOST_CLUSTERED).max(1);

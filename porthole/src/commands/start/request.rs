@@ -57,9 +57,10 @@ impl StartRequest {
             } else if is_last && may_be_folder(name) {
                 folder = Some(PathBuf::from(name));
             } else {
+                let prefix = if may_be_folder(name) { "" } else { "./" };
                 return Err(misuse(format!(
                     "{0} is neither a URL (which begins with https://) nor an existing file; to use it as the workspace \
-                     folder, put it last and write ./{0}",
+                     folder, name it last, as {prefix}{0}",
                     plain(name)
                 )));
             }
