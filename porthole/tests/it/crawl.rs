@@ -505,7 +505,7 @@ fn hard_focus_runs_dry_and_says_what_it_found() {
     assert!(fetched < 500, "{fetched}");
     // The advice is true.
     assert!(said.contains("`porthole crawl --strategy soft` continues with"), "{said}");
-    workspace.check(&["--strategy", "soft", "--pages", "50"], 0, "stopped; run the same command to resume");
+    workspace.check(&["--strategy", "soft", "--pages", "50"], 0, "reached --pages; run the same command");
     assert!(workspace.urls().len() > fetched, "soft focus follows links that hard focus did not");
 }
 

@@ -135,7 +135,7 @@ impl Summary {
 
     fn in_words(&self) -> &'static str {
         match self.stop {
-            "limit" => "stopped; run the same command to resume",
+            "limit" => "reached --pages; run the same command to fetch as many more",
             "size" => "reached --bytes; run the same command to resume",
             "disk" => "reached --disk; raise it and run the same command to resume",
             "exhausted" => "finished: no known URL is left to fetch",
