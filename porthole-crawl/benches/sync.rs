@@ -31,14 +31,7 @@ impl Fetch for Web {
             }
         }
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-        let response = Response {
-            status: 200,
-            headers,
-            body: body.into(),
-            encoded_body: None,
-            truncated: false,
-            took: Duration::ZERO,
-        };
+        let response = Response::new(200, headers, body);
         Box::pin(std::future::ready(Ok(response)))
     }
 }

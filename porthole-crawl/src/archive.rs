@@ -16,7 +16,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use porthole_types::{
     CanonicalUrl, FailureKind, Headers, Outcome, PageResult, SegmentCompression, SegmentSpan, Timestamp,
@@ -329,14 +328,7 @@ pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result
     }
     let page = record.http(BLOCK_LIMIT);
     let page = page.map_err(|source| ArchiveError::Unreadable { path, url: url.to_string(), source })?;
-    Ok(Response {
-        status: page.status,
-        headers: page.headers,
-        body: page.body.into(),
-        encoded_body: None,
-        truncated: false,
-        took: Duration::ZERO,
-    })
+    Ok(Response::new(page.status, page.headers, page.body))
 }
 
 /// Reads the only record of a span. It must end there, because the checksum is verified only at the end of its

@@ -104,7 +104,6 @@ impl Question {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use porthole_types::Headers;
 
@@ -118,14 +117,7 @@ mod tests {
         let settings =
             BacklinkSettings { links: 2, ..BacklinkSettings::new("http://who.test/?url={url}").unwrap() };
         let question = settings.question(&url("http://good.test/"), 0.75, 3).unwrap();
-        let response = Response {
-            status,
-            headers: Headers::new(),
-            body: body.to_owned().into(),
-            encoded_body: None,
-            truncated: false,
-            took: Duration::ZERO,
-        };
+        let response = Response::new(status, Headers::new(), body.to_owned());
         let found = question.answered(&response).into_iter();
         found.map(|new| (new.url.as_str().to_owned(), new.priority, new.depth)).collect()
     }

@@ -113,6 +113,14 @@ pub struct Response {
     pub took: Duration,
 }
 
+impl Response {
+    /// A complete response with a body that was not compressed, received at once.
+    pub fn new(status: u16, headers: Headers, body: impl Into<Bytes>) -> Self {
+        let (body, took) = (body.into(), Duration::ZERO);
+        Response { status, headers, body, encoded_body: None, truncated: false, took }
+    }
+}
+
 /// A request without an answer.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{url}: {detail}")]

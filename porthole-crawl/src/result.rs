@@ -201,14 +201,7 @@ mod tests {
     }
 
     fn outcome(numtries: u32, status: u16) -> Outcome {
-        let response = Response {
-            status,
-            headers: Headers::new(),
-            body: Default::default(),
-            encoded_body: None,
-            truncated: false,
-            took: Duration::ZERO,
-        };
+        let response = Response::new(status, Headers::new(), Vec::new());
         let unread = Unread { work: work(numtries), answer: Ok(response), at: Timestamp(0), address: None };
         Reader::new(None, None, Arc::default()).read(unread).unwrap().result.outcome
     }

@@ -162,7 +162,6 @@ fn hit(result: &serde_json::Value) -> Option<EndpointHit> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use porthole_types::Headers;
 
@@ -172,9 +171,8 @@ mod tests {
         let endpoint = SearchEndpoint::new("http://find.test/?q={words}&format=json").unwrap();
         let mut headers = Headers::new();
         headers.push("location", "http://10.0.0.1/");
-        let body = body.to_owned().into();
-        let response =
-            Response { status, headers, body, encoded_body: None, truncated, took: Duration::ZERO };
+        let body = body.to_owned();
+        let response = Response { truncated, ..Response::new(status, headers, body) };
         let url = endpoint.url.with("barn owl & \"nest\"").unwrap();
         assert!(url.as_str().contains("q=barn%20owl%20%26%20%22nest%22"), "{url}");
         answer(url, &response, 2).map_err(|error| error.to_string())

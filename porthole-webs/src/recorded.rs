@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use foldhash::fast::FixedState;
 use porthole_crawl::{Fetch, FetchError, FetchFuture, Request, Response};
@@ -133,14 +132,7 @@ impl RecordedWeb {
     fn answer(&self, url: &CanonicalUrl) -> Result<Response, FetchError> {
         match self.by_url.get(&url.id()) {
             Some(&page) => self.read(self.pages[page].source, url),
-            None => Ok(Response {
-                status: 404,
-                headers: Headers::new(),
-                body: Default::default(),
-                encoded_body: None,
-                truncated: false,
-                took: Duration::ZERO,
-            }),
+            None => Ok(Response::new(404, Headers::new(), Vec::new())),
         }
     }
 
@@ -155,12 +147,8 @@ impl RecordedWeb {
         let record = read_record(reader, source.place, BLOCK_LIMIT).map_err(failed)?;
         let http = record.http(BLOCK_LIMIT).map_err(failed)?;
         Ok(Response {
-            status: http.status,
-            headers: http.headers,
-            body: http.body.into(),
-            encoded_body: None,
             truncated: http.end == BodyEnd::Limit || record.headers.get("WARC-Truncated").is_some(),
-            took: Duration::ZERO,
+            ..Response::new(http.status, http.headers, http.body)
         })
     }
 }

@@ -6,14 +6,7 @@ use super::segment::BUFFER_BYTES;
 use super::*;
 
 fn page(body: &str) -> Response {
-    Response {
-        status: 200,
-        headers: [("Content-Type", "text/html")].into_iter().collect::<Headers>(),
-        body: body.to_owned().into(),
-        encoded_body: None,
-        truncated: false,
-        took: Duration::ZERO,
-    }
+    Response::new(200, [("Content-Type", "text/html")].into_iter().collect::<Headers>(), body.to_owned())
 }
 
 /// The page as a server sends it that compresses.

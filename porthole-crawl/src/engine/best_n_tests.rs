@@ -61,8 +61,8 @@ impl Fetch for OwlWeb {
             None => Err(FetchError { url, kind: FailureKind::Connect, detail: "refused".into() }),
             Some(html) => {
                 let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-                let (body, took) = (html.into(), Duration::from_millis(5));
-                Ok(Response { status: 200, headers, body, encoded_body: None, truncated: false, took })
+                let (body, took) = (html, Duration::from_millis(5));
+                Ok(Response { took, ..Response::new(200, headers, body) })
             }
         };
         Box::pin(std::future::ready(answer))

@@ -51,14 +51,7 @@ impl Fetch for StallingWeb {
                 None => (404, String::new()),
             };
             let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-            Ok(Response {
-                status,
-                headers,
-                body: body.into(),
-                encoded_body: None,
-                truncated: false,
-                took: LATENCY,
-            })
+            Ok(Response { took: LATENCY, ..Response::new(status, headers, body) })
         })
     }
 }

@@ -32,14 +32,7 @@ impl Fetch for Pages {
             let header = if is_moved { ("location", "/1") } else { ("content-type", "text/html") };
             let headers: Headers = [header].into_iter().collect();
             let (status, took) = (if is_moved { 301 } else { 200 }, Duration::from_millis(5));
-            Ok(Response {
-                status,
-                headers,
-                body: body.clone().into(),
-                encoded_body: None,
-                truncated: false,
-                took,
-            })
+            Ok(Response { took, ..Response::new(status, headers, body.clone()) })
         })
     }
 }

@@ -42,12 +42,12 @@ impl Fetch for FlakyWeb<'_> {
         let is_robots = request.url.path() == "/robots.txt";
         let body = if is_robots { String::new() } else { format!("<p>{}", request.url) };
         let response = Response {
-            status: if is_robots { 404 } else { 200 },
-            headers: [("content-type", "text/html")].into_iter().collect::<Headers>(),
-            body: body.into(),
-            encoded_body: None,
-            truncated: false,
             took: Duration::from_millis(100),
+            ..Response::new(
+                if is_robots { 404 } else { 200 },
+                [("content-type", "text/html")].into_iter().collect::<Headers>(),
+                body,
+            )
         };
         Box::pin(std::future::ready(failure.map_or(Ok(response), Err)))
     }
@@ -138,12 +138,12 @@ impl Fetch for Graveyard {
         let is_alive = url.host().starts_with("alive");
         let gone = FetchError { url: url.clone(), kind: FailureKind::Connect, detail: "refused".to_owned() };
         let response = Response {
-            status: if url.path() == "/robots.txt" { 404 } else { 200 },
-            headers: [("content-type", "text/html")].into_iter().collect::<Headers>(),
-            body: format!("<p>{url}").into(),
-            encoded_body: None,
-            truncated: false,
             took: Duration::from_millis(300),
+            ..Response::new(
+                if url.path() == "/robots.txt" { 404 } else { 200 },
+                [("content-type", "text/html")].into_iter().collect::<Headers>(),
+                format!("<p>{url}"),
+            )
         };
         Box::pin(std::future::ready(if is_alive { Ok(response) } else { Err(gone) }))
     }

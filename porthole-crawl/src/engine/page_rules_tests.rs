@@ -29,14 +29,7 @@ impl Fetch for RobotsSite {
             let headers: Headers =
                 [("content-type", "text/html"), ("x-robots-tag", robots)].into_iter().collect();
             let took = Duration::from_millis(5);
-            Ok(Response {
-                status: 200,
-                headers,
-                body: (*body).into(),
-                encoded_body: None,
-                truncated: false,
-                took,
-            })
+            Ok(Response { took, ..Response::new(200, headers, *body) })
         })
     }
 }

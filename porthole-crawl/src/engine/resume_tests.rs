@@ -36,14 +36,7 @@ impl Fetch for HalfStalls<'_> {
             if is_robots { "User-agent: *\nDisallow: /private".to_owned() } else { format!("<p>{url}") };
         let headers: Headers = [header].into_iter().collect();
         let took = Duration::from_millis(150);
-        Box::pin(std::future::ready(Ok(Response {
-            status,
-            headers,
-            body: body.into(),
-            encoded_body: None,
-            truncated: false,
-            took,
-        })))
+        Box::pin(std::future::ready(Ok(Response { took, ..Response::new(status, headers, body) })))
     }
 }
 

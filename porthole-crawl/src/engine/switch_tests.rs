@@ -48,11 +48,9 @@ impl LinkedPages {
 impl Fetch for LinkedPages {
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-        let body = LinkedPages::body(request.url.path()).into();
+        let body = LinkedPages::body(request.url.path());
         let took = Duration::from_millis(5);
-        Box::pin(async move {
-            Ok(Response { status: 200, headers, body, encoded_body: None, truncated: false, took })
-        })
+        Box::pin(async move { Ok(Response { took, ..Response::new(200, headers, body) }) })
     }
 }
 
@@ -152,16 +150,7 @@ impl Fetch for ManyLinks {
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
         let body = ManyLinks::body(request.url.path()).into_bytes();
         let took = Duration::from_millis(5);
-        Box::pin(async move {
-            Ok(Response {
-                status: 200,
-                headers,
-                body: body.into(),
-                encoded_body: None,
-                truncated: false,
-                took,
-            })
-        })
+        Box::pin(async move { Ok(Response { took, ..Response::new(200, headers, body) }) })
     }
 }
 

@@ -35,14 +35,7 @@ impl Fetch for TinyWeb {
             let header = if *status / 100 == 3 { ("location", *about) } else { ("content-type", *about) };
             let headers: Headers = [header].into_iter().collect();
             let took = Duration::from_millis(5);
-            Ok(Response {
-                status: *status,
-                headers,
-                body: (*body).into(),
-                encoded_body: None,
-                truncated: false,
-                took,
-            })
+            Ok(Response { took, ..Response::new(*status, headers, *body) })
         })
     }
 }
@@ -153,14 +146,7 @@ impl Fetch for HostsWeb {
             };
             let headers: Headers = [("content-type", kind)].into_iter().collect();
             let took = before.elapsed();
-            Ok(Response {
-                status: 200,
-                headers,
-                body: body.into(),
-                encoded_body: None,
-                truncated: false,
-                took,
-            })
+            Ok(Response { took, ..Response::new(200, headers, body) })
         })
     }
 }
@@ -784,14 +770,7 @@ impl Fetch for LongWinded {
                 }
             };
             let headers: Headers = [("content-type", kind.as_str())].into_iter().collect();
-            Ok(Response {
-                status: 200,
-                headers,
-                body: body.into(),
-                encoded_body: None,
-                truncated: false,
-                took: Duration::ZERO,
-            })
+            Ok(Response::new(200, headers, body))
         })
     }
 }

@@ -80,14 +80,7 @@ impl Fetch for ChangingWeb<'_> {
             headers.push("ETag", etag);
         }
         let (truncated, took) = (false, Duration::from_millis(5));
-        Box::pin(std::future::ready(Ok(Response {
-            status,
-            headers,
-            body: body.into(),
-            encoded_body: None,
-            truncated,
-            took,
-        })))
+        Box::pin(std::future::ready(Ok(Response { truncated, took, ..Response::new(status, headers, body) })))
     }
 }
 

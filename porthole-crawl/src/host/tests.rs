@@ -117,14 +117,7 @@ fn failing_hosts_rest_and_are_given_up() {
 fn answers_are_classified() {
     let answer = |status, retry: Option<&str>| {
         let headers: Headers = retry.map(|retry| ("Retry-After", retry)).into_iter().collect();
-        let response = Response {
-            status,
-            headers,
-            body: Default::default(),
-            encoded_body: None,
-            truncated: false,
-            took: Duration::ZERO,
-        };
+        let response = Response::new(status, headers, Vec::new());
         HostAnswer::of(Ok(&response), at(0))
     };
     assert_eq!(answer(200, None), HostAnswer::Well);

@@ -380,14 +380,7 @@ fn url(text: &str) -> CanonicalUrl {
 
 fn response(status: u16, location: Option<&str>, body: &str) -> Response {
     let headers: Headers = location.map(|location| ("location", location)).into_iter().collect();
-    Response {
-        status,
-        headers,
-        body: body.to_owned().into(),
-        encoded_body: None,
-        truncated: false,
-        took: Duration::ZERO,
-    }
+    Response::new(status, headers, body.to_owned())
 }
 
 fn done(step: RobotsStep) -> RobotsPolicy {

@@ -29,8 +29,7 @@ fn listed_pages_are_below_every_scored_link() {
     let body = wrapped("<url><loc>http://a.test/x</loc></url>").into_bytes();
     let took = std::time::Duration::ZERO;
     let headers = porthole_types::Headers::new();
-    let response =
-        Response { status: 200, headers, body: body.into(), encoded_body: None, truncated: false, took };
+    let response = Response { took, ..Response::new(200, headers, body) };
     let sitemap = Sitemap { url: url.clone(), is_index_followed: true };
     let (pages, _) = sitemap.read(&response, url.site(), 9);
     // The worst link of the outermost layer of a context graph, and the odds of a hopeless one.

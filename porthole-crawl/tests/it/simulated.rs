@@ -101,14 +101,7 @@ impl Fetch for SimulatedWeb {
             };
             let headers: Headers = answer.headers.lines().filter_map(|line| line.split_once(": ")).collect();
             let took = started.elapsed();
-            Ok(Response {
-                status: answer.status,
-                headers,
-                body: answer.body.into(),
-                encoded_body: None,
-                truncated: false,
-                took,
-            })
+            Ok(Response { took, ..Response::new(answer.status, headers, answer.body) })
         })
     }
 

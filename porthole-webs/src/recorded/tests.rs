@@ -49,7 +49,7 @@ fn get(web: &RecordedWeb, url: &str) -> Result<Response, FetchError> {
 fn check(web: &RecordedWeb, url: &str, status: u16, body: &str) {
     let response = get(web, url).unwrap();
     assert_eq!((response.status, String::from_utf8_lossy(&response.body).as_ref()), (status, body), "{url}");
-    assert_eq!((response.took, response.truncated), (Duration::ZERO, false));
+    assert!(response.took.is_zero() && !response.truncated);
     assert_eq!(web.has(&CanonicalUrl::parse(url).unwrap()), status != 404, "{url}");
 }
 

@@ -169,12 +169,5 @@ fn html(status: u16, body: Vec<u8>) -> Response {
 
 fn plain(status: u16, content_type: &str, body: Vec<u8>) -> Response {
     let headers = [("Content-Type", content_type)].into_iter().collect();
-    Response {
-        status,
-        headers,
-        body: body.into(),
-        encoded_body: None,
-        truncated: false,
-        took: Duration::ZERO,
-    }
+    Response::new(status, headers, body)
 }
