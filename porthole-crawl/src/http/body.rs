@@ -17,7 +17,7 @@ use porthole_types::FailureKind;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::HttpConnection;
-use super::decode::{Decoded, Decoder};
+use super::decode::{DecodedBody, Decoder};
 use super::fault::{Fault, cause};
 use super::memory::{BodyMemory, SMALL};
 
@@ -94,7 +94,7 @@ pub(super) async fn read_body(
         }
     }
     let was_held = decoder.is_held();
-    let Decoded { mut bytes, encoded, is_full, end } = decoder.finish();
+    let DecodedBody { mut bytes, encoded, is_full, end } = decoder.finish();
     is_cut |= is_full;
     if was_held && bytes.len() > SMALL {
         room = memory.reserve(bytes.len(), limits.timeout).await;

@@ -39,7 +39,7 @@ pub(super) struct Decoder {
 const MAX_HELD: usize = SMALL / 4;
 
 /// A decoded body.
-pub(super) struct Decoded {
+pub(super) struct DecodedBody {
     pub(super) bytes: Bytes,
     /// The body as it was received, if it was compressed in a way that archives keep and is not large.
     pub(super) encoded: Option<Bytes>,
@@ -127,12 +127,12 @@ impl Decoder {
     }
 
     /// Ends the body.
-    pub(super) fn finish(mut self) -> Decoded {
+    pub(super) fn finish(mut self) -> DecodedBody {
         let mut end = Ok(());
         if self.is_held {
             let encoded = self.received.join();
             if let Some(bytes) = encoded.as_deref().and_then(|encoded| inflate_whole(encoded, self.out.cap)) {
-                return Decoded { bytes: bytes.into(), encoded, is_full: false, end };
+                return DecodedBody { bytes: bytes.into(), encoded, is_full: false, end };
             }
             end = self.decode_held();
         }
@@ -141,7 +141,7 @@ impl Decoder {
         let is_whole = end.is_ok() && !is_full && self.coding.has_clean_end();
         let encoded = if is_whole { self.received.join() } else { None };
         let bytes = if self.whole.is_empty() { self.out.bytes.into() } else { self.whole };
-        Decoded { bytes, encoded, is_full, end }
+        DecodedBody { bytes, encoded, is_full, end }
     }
 
     fn end(&mut self) -> Result<(), Damaged> {
@@ -561,7 +561,7 @@ mod tests {
             let pushed = wire.chunks(size).try_for_each(|piece| {
                 if decoder.is_full() { Ok(()) } else { decoder.push(Bytes::copy_from_slice(piece)) }
             });
-            let Decoded { bytes, encoded, end, .. } = decoder.finish();
+            let DecodedBody { bytes, encoded, end, .. } = decoder.finish();
             let is_kept = is_whole && is_archived(encoding, wire, text);
             assert_eq!(encoded.as_deref(), is_kept.then_some(wire), "{encoding:?} by {size}");
             assert_eq!(
@@ -656,7 +656,7 @@ mod tests {
         for cap in [text.len(), text.len() - 1, SMALL] {
             let mut decoder = Decoder::new(&headers(&["gzip"]), cap, 0).unwrap();
             decoder.push(wire.clone().into()).unwrap();
-            let Decoded { bytes, encoded, is_full, end } = decoder.finish();
+            let DecodedBody { bytes, encoded, is_full, end } = decoder.finish();
             assert_eq!((&bytes[..], is_full, end), (&text[..cap], cap < text.len(), Ok(())));
             assert_eq!(encoded.is_some(), !is_full);
         }
@@ -688,7 +688,7 @@ mod tests {
         for (encoding, wire) in [("gzip", gzip(&long)), ("zstd", zstd::encode_all(&long[..], 3).unwrap())] {
             let mut decoder = Decoder::new(&headers(&[encoding]), 1 << 20, 0).unwrap();
             decoder.push(Bytes::copy_from_slice(&wire[..wire.len() - 6])).unwrap();
-            let Decoded { bytes, encoded, end, .. } = decoder.finish();
+            let DecodedBody { bytes, encoded, end, .. } = decoder.finish();
             assert!(long.starts_with(&bytes) && encoded.is_none() && end.is_err(), "{encoding}");
         }
         check(&["br"], &brotli(TEXT)[..TEXT.len()], 1000, &TEXT[..TEXT.len() - 3], false);

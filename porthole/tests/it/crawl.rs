@@ -436,7 +436,7 @@ fn a_crawl_stops_for_a_reason_and_goes_on() {
     let parts = Workspace::new();
     let whole = parts.whole();
     for pages in [100, 200] {
-        parts.check(&["--pages", "100"], 0, "run the same command to resume");
+        parts.check(&["--pages", "100"], 0, "reached --pages");
         assert_eq!(parts.pages(), pages, "redirects and failures come on top");
     }
     let before = parts.urls().len();

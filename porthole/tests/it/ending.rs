@@ -28,7 +28,7 @@ fn a_judge_without_topics_leads_to_pages_by_relevance() {
     for strategy in ["hard", "soft"] {
         let workspace = Workspace::new();
         let arguments = ["--judge", NO_TOPICS, "--strategy", strategy, "--patience", "30", "--pages", "100"];
-        workspace.check(&arguments, 0, "run the same command to resume");
+        workspace.check(&arguments, 0, "reached --pages");
         assert_eq!(number(&workspace, "select count(*) from crawl where state = 1"), 100, "{strategy}");
     }
 }
@@ -76,7 +76,7 @@ fn status_says_that_the_last_crawl_was_killed() {
     let works = workspace.folder.path().join("works");
     let judge = format!("test -e {} || exit 1; {NO_TOPICS}", works.display());
     fs::write(&works, "").unwrap();
-    workspace.check(&["--judge", &judge, "--pages", "5"], 0, "run the same command to resume");
+    workspace.check(&["--judge", &judge, "--pages", "5"], 0, "reached --pages");
     status("the last one ended: limit");
     // The judge fails, so that the crawl is paused when it is killed.
     fs::remove_file(&works).unwrap();
