@@ -78,7 +78,7 @@ fn filters_select_pages() {
     check(PageFilter { topics: Some(tree().below(TopicId(1))), ..all() }, &["a.test/", "x.a.test/"]);
     check(PageFilter { topics: Some(vec![TopicId(4)]), ..all() }, &["b.test/"]);
     check(PageFilter { topics: Some(Vec::new()), ..all() }, &[]);
-    check(PageFilter { min_relevance: Some(0.5), ..all() }, &["a.test/", "x.a.test/"]);
+    check(PageFilter { min_relevance: Some(0.5), ..all() }, &["a.test/"]);
     check(PageFilter { min_relevance: Some(0.0), ..all() }, &["a.test/", "b.test/", "x.a.test/"]);
     check(PageFilter { sites: sites("a.test"), ..all() }, &["a.test/", "a.test:81/", "x.a.test/"]);
     check(PageFilter { sites: sites("x.a.test"), ..all() }, &["x.a.test/"]);
