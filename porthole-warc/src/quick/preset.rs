@@ -4,8 +4,7 @@
 use std::sync::LazyLock;
 
 use super::bits::{BitWriter, Bits};
-use super::block::length_codes;
-use super::codes::codes;
+use super::block::SymbolCodes;
 use super::head::Head;
 use super::matches::Sequence;
 use super::tables::{DISTANCES, END, LITERALS, Lengths, distance_extra};
@@ -19,11 +18,7 @@ pub(crate) struct PresetCodes {
     head: Head,
     /// Codes of two bytes, the first one in the low bits of the index.
     pairs: Box<[Bits; 1 << 16]>,
-    bytes: [Bits; 256],
-    /// By match length, including the extra bits.
-    lengths: [Bits; 512],
-    distances: [Bits; 32],
-    end: Bits,
+    codes: SymbolCodes,
 }
 
 /// Lengths of the codes for bytes. They follow the frequencies of literals in pages of the recorded webs and of the
@@ -61,23 +56,16 @@ static SINGLE: [u32; 4] = [0, !0, 0, !0];
 impl PresetCodes {
     fn new() -> PresetCodes {
         let lengths = lengths();
-        let mut literals = [Bits::default(); LITERALS + 2];
-        codes(&lengths.literals, &mut literals);
-        let mut distances = [Bits::default(); 32];
-        codes(&lengths.distances, &mut distances);
-        let bytes = *literals.first_chunk().expect("all bytes have codes");
+        let codes = SymbolCodes::of(&lengths);
         let pair = |pair: u16| {
-            let [first, second] = pair.to_le_bytes().map(|byte| bytes[usize::from(byte)]);
+            let [first, second] = pair.to_le_bytes().map(|byte| codes.bytes[usize::from(byte)]);
             first.and_then(second)
         };
         let pairs: Box<[Bits]> = (0..=u16::MAX).map(pair).collect();
         PresetCodes {
             head: Head::of(&lengths),
             pairs: pairs.try_into().expect("one code for each pair"),
-            bytes,
-            lengths: length_codes(&literals),
-            distances,
-            end: literals[END],
+            codes,
         }
     }
 
@@ -103,21 +91,21 @@ impl PresetCodes {
                 (at, left) = (at + 4, left - 4);
             }
             let [first, second, ..] = window.four(at);
-            let last = self.bytes[usize::from(window.byte(at + (left & 2)))];
+            let last = self.codes.bytes[usize::from(window.byte(at + (left & 2)))];
             out.push_two(self.pair(first, second).masked(PAIR[left & 3]), last.masked(SINGLE[left & 3]));
             // A length of 0 has no bits.
-            out.push(self.lengths[usize::from(sequence.length) & 511]);
+            out.push(self.codes.lengths[usize::from(sequence.length) & 511]);
             out.flush();
             if sequence.length > 0 {
                 let extra = distance_extra(sequence.symbol.into());
                 let rest = Bits::new(u32::from(sequence.distance) & ((1 << extra) - 1), extra);
-                out.push_two(self.distances[usize::from(sequence.symbol) & 31], rest);
+                out.push_two(self.codes.distances[usize::from(sequence.symbol) & 31], rest);
                 out.flush();
             }
             at += left + usize::from(sequence.length);
             copied += usize::from(sequence.length);
         }
-        out.write(self.end);
+        out.write(self.codes.end);
         let bytes = (at - BLOCK - copied) as u64;
         let most = BITS_PER_BYTE * bytes + BITS_PER_COPY * sequences.len() as u64;
         let is_fit = out.position() - begin <= most;
