@@ -22,6 +22,7 @@ use porthole_types::{
 };
 
 use self::fall::{Fall, FallDetector, MOST_PAST, ValueKind};
+use crate::clock::duration_in_words;
 
 /// When alarms begin.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,8 +300,8 @@ impl Alarms {
 
     fn end(&mut self, kind: AlarmKind, now: Timestamp, text: &str) {
         let Some(alarm) = self.active.remove(&kind) else { return };
-        let minutes = now.since(Timestamp(alarm.since)).as_secs().div_ceil(60);
-        let text = format!("{text} (after {minutes} min)");
+        let lasted = duration_in_words(now.since(Timestamp(alarm.since)));
+        let text = format!("{text} (after {lasted})");
         self.notices.push(AlarmNotice { kind, begins: false, text });
     }
 }

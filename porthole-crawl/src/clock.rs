@@ -33,6 +33,16 @@ fn monotonic_millis(wall: i64, elapsed: i64, ahead: &AtomicI64) -> i64 {
     elapsed.saturating_add(before.max(now_ahead))
 }
 
+/// A duration in the largest unit of which there are two.
+pub(crate) fn duration_in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} minutes", seconds / 60),
+        seconds @ 7_200..172_800 => format!("{} hours", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -90,6 +100,15 @@ mod tests {
         let later = [(800, 1_000, 1_001_000), (5_000_000, 1_100, 5_000_000), (1_001_200, 1_200, 5_000_100)];
         for (wall, elapsed, says) in steps.into_iter().chain(later) {
             assert_eq!(monotonic_millis(wall, elapsed, &ahead), says, "{wall} {elapsed}");
+        }
+    }
+
+    #[test]
+    fn durations_use_the_largest_unit_of_which_there_are_two() {
+        for (seconds, words) in
+            [(0, "0 s"), (119, "119 s"), (150, "2 minutes"), (7_200, "2 hours"), (400_000, "4 days")]
+        {
+            assert_eq!(duration_in_words(Duration::from_secs(seconds)), words);
         }
     }
 }

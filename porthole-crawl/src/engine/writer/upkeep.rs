@@ -11,6 +11,7 @@ use porthole_types::{
 };
 
 use super::Writer;
+use crate::clock::duration_in_words;
 use crate::engine::crawl::CrawlError;
 use crate::upkeep::{UpkeepSettings, VisitPlan, VisitTiming};
 
@@ -248,7 +249,7 @@ impl Writer<'_> {
             && wait > A_WHILE
             && !std::mem::replace(&mut upkeep.is_waiting, true)
         {
-            self.run.held_up.push(Some(format!("nothing is due for {}; waiting", in_words(wait))));
+            self.run.held_up.push(Some(format!("nothing is due for {}; waiting", duration_in_words(wait))));
         }
     }
 
@@ -293,14 +294,4 @@ fn change(work: &Work, result: &PageResult) -> Option<PageChange> {
         },
         Outcome::Dead(_) | Outcome::Skipped(_) => PageChange::Unknown,
     })
-}
-
-/// A duration in the largest unit of which there are two.
-fn in_words(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7_200 => format!("{} minutes", seconds / 60),
-        seconds @ 7_200..172_800 => format!("{} hours", seconds / 3_600),
-        seconds => format!("{} days", seconds / 86_400),
-    }
 }
