@@ -49,7 +49,7 @@ const GROUPS: [&str; 11] =
 /// Minimum number of pages between two rescorings of all links. With many links it is larger, so that at most
 /// `RESCORED_PER_PAGE` links are rescored a page on average, unless `rescored=N` says otherwise.
 const RESCORE_INTERVAL: u64 = 10;
-const RESCORED_PER_PAGE: u64 = 100;
+const RESCORED_PER_PAGE: u64 = 50;
 
 /// Relative change of a link's priority from which the frontier is updated.
 const MIN_CHANGE: f32 = 0.05;
