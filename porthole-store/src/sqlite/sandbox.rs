@@ -220,8 +220,8 @@ fn explained(error: rusqlite::Error, limits: &QueryLimits, hits: &Hits) -> Error
         Some(ErrorCode::ReadOnly) => Error::Refused(words(&error)),
         Some(ErrorCode::TooBig) => Error::LargeValue(limits.bytes.min(LARGEST_VALUE)),
         Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(&error)),
-        // The code of errors in the statement itself.
-        Some(ErrorCode::Unknown) | None => Error::Sql(words(&error)),
+        // The codes of errors in the statement itself; a limit without a value is a type mismatch.
+        Some(ErrorCode::Unknown | ErrorCode::TypeMismatch) | None => Error::Sql(words(&error)),
         Some(_) => error.into(),
     }
 }

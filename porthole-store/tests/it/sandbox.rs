@@ -105,6 +105,9 @@ fn it_takes_one_statement_that_makes_sense() {
         assert!(matches!(reader.sql(&many, &QueryLimits::default()), Err(Error::NotOneStatement(_))));
         let long = format!("select {}1", "1 + ".repeat(50_000));
         assert!(matches!(reader.sql(&long, &QueryLimits::default()), Err(Error::Sql(_))));
+        // A limit that has no value is an error in the statement, not in the database.
+        let without_value = reader.sql("select 1 limit :rows", &QueryLimits::default());
+        assert!(matches!(without_value, Err(Error::Sql(_))), "{without_value:?}");
     });
 }
 
