@@ -11,8 +11,8 @@ nothing was shown. Without NAMEs, all attacks run one after the other, in about 
 
 Everything happens in Linux namespaces that end with the script: a network that has only a loopback device, and a private mount
 over /etc/resolv.conf, so that the DNS server of this script answers, or does not answer, all lookups of the crawl. No file of
-the machine is changed. `unshare` (util-linux) must be allowed to create user namespaces. `clock-back` needs libfaketime; if it
-is not installed, Debian's package is downloaded and unpacked into the temporary folder, and if that fails the attack is skipped.
+the machine is changed. `unshare` (util-linux) must be allowed to create user namespaces. `clock-back` needs a C compiler, `cc`;
+without one it is skipped.
 """
 
 import argparse
@@ -23,7 +23,6 @@ import contextlib
 import dataclasses
 import fcntl
 import functools
-import glob
 import gzip
 import os
 import pathlib
@@ -87,8 +86,6 @@ def run_in_namespaces(options):
     if subprocess.run([*unshare, "true"], capture_output=True).returncode:
         sys.exit("error: user namespaces are needed: install util-linux, or run as root where they are allowed")
     with tempfile.TemporaryDirectory(prefix="besiege-") as folder:
-        if "clock-back" in options.attacks:
-            provide_faketime(pathlib.Path(folder))
         inside = os.environ | {FOLDER_VARIABLE: folder}
         child = subprocess.Popen([*unshare, sys.executable, *sys.argv], env=inside)
         try:
@@ -98,22 +95,6 @@ def run_in_namespaces(options):
         finally:
             child.kill()
             child.wait()
-
-
-def provide_faketime(folder):
-    """Unpacks libfaketime into the folder if the machine does not have it; the package is not installed."""
-    if find_faketime(folder) or not shutil.which("apt-get"):
-        return
-    with contextlib.suppress(subprocess.SubprocessError):
-        get = ["apt-get", "download", "libfaketime"]
-        subprocess.run(get, cwd=folder, timeout=60, check=True, capture_output=True)
-        for package in folder.glob("libfaketime*.deb"):
-            subprocess.run(["dpkg", "-x", package, folder / "faketime"], timeout=60, check=True, capture_output=True)
-
-
-def find_faketime(folder):
-    pattern = "usr/lib/*/faketime/libfaketime.so.1"
-    return next((path for root in ("/", folder / "faketime") for path in glob.glob(str(pathlib.Path(root, pattern)))), None)
 
 
 def besiege(options, folder):
@@ -694,18 +675,39 @@ def two_addresses(siege):
     return result.only_if(siege.names.asked.intersection(names))
 
 
+# A library that is loaded before the C library. The offset of the clock, in seconds, is read from a file. libfaketime cannot be
+# used: it allocates memory while it starts, and the allocator asks for the time while that starts.
+OTHER_CLOCK = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    int result = syscall(SYS_clock_gettime, clock, now);
+    char text[32] = "";
+    int file = result || clock != CLOCK_REALTIME ? -1 : open(getenv("CLOCK_OFFSET_FILE"), O_RDONLY);
+    if (file < 0) return result;
+    if (read(file, text, sizeof text - 1) > 0) now->tv_sec += atol(text);
+    close(file);
+    return result;
+}
+"""
+
+
 def clock_back(siege):
     """G10: the clock is set back an hour."""
-    library = find_faketime(siege.folder)
+    library = build_clock(siege.folder)
     if not library:
-        return Result("G10", None, note="there is no libfaketime")
+        return Result("G10", None, note="there is no C compiler")
     undisturbed, offset = siege.undisturbed, siege.folder / "clock"
-    offset.write_text("+0\n")
-    environment = {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(offset)}
-    environment |= {"FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+    offset.write_text("0")
+    environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(offset)}
     with siege.workspace() as workspace, siege.crawl(workspace, GOOD_STARTS, environment=environment) as child:
         before = siege.pace()
-        offset.write_text("-3600\n")
+        offset.write_text("-3600")
         pace = siege.pace(1)
         ended = end_in_words(child)
         is_loaded = not ended and is_set_back(child.pid, environment)
@@ -714,10 +716,19 @@ def clock_back(siege):
     return result.only_if(is_loaded)
 
 
+def build_clock(folder):
+    """The path of the library, or None if there is no compiler."""
+    if not shutil.which("cc"):
+        return None
+    library = folder / "other-clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", library], input=OTHER_CLOCK, text=True, check=True)
+    return library
+
+
 def is_set_back(process, environment):
     """Whether a process has loaded the library, and the library works."""
     shown = subprocess.run(["date", "+%s"], env=os.environ | environment, capture_output=True, timeout=10).stdout
-    return "libfaketime" in maps_of(process) and abs(int(shown) - time.time() + 3600) < 60
+    return "other-clock" in maps_of(process) and abs(int(shown) - time.time() + 3600) < 60
 
 
 def maps_of(process):
