@@ -133,11 +133,11 @@ impl Strategy for Arc {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, (self.schedule, &self.known, &self.authority, self.best)))
+        Some(state::pack(FORM, (self.schedule, &self.known, &self.authority, self.best)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (schedule, known, authority, best): (_, KnownGraph, Vec<f64>, _) = state::restore(FORM, saved)?;
+        let (schedule, known, authority, best): (_, KnownGraph, Vec<f64>, _) = state::unpack(FORM, saved)?;
         state::check(authority.len() == known.len())?;
         self.schedule.resume(schedule);
         (self.known, self.authority, self.best) = (known, authority, best);

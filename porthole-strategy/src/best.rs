@@ -171,11 +171,11 @@ impl Strategy for BestN {
 
     fn save(&self) -> Option<Vec<u8>> {
         let adaptive = self.adaptive_size();
-        (adaptive.is_some() || self.rank.is_some()).then(|| state::save(FORM, (adaptive, &self.rank)))
+        (adaptive.is_some() || self.rank.is_some()).then(|| state::pack(FORM, (adaptive, &self.rank)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (adaptive, rank): (Option<Adaptive>, Option<LocalRank>) = state::restore(FORM, saved)?;
+        let (adaptive, rank): (Option<Adaptive>, Option<LocalRank>) = state::unpack(FORM, saved)?;
         state::check(adaptive.is_some() == self.adaptive_size().is_some())?;
         state::check(rank.is_some() == self.rank.is_some())?;
         if let (BatchSize::Adaptive(own), Some(saved)) = (&mut self.size, adaptive) {

@@ -134,11 +134,11 @@ impl Strategy for Centroid {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, (self.pages, self.square, Sorted(&self.terms))))
+        Some(state::pack(FORM, (self.pages, self.square, Sorted(&self.terms))))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        (self.pages, self.square, self.terms) = state::restore(FORM, saved)?;
+        (self.pages, self.square, self.terms) = state::unpack(FORM, saved)?;
         Ok(())
     }
 }

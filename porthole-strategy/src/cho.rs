@@ -132,12 +132,12 @@ impl Strategy for Cho {
     fn save(&self) -> Option<Vec<u8>> {
         let hot = self.hot.as_ref().map(|hot| (&hot.is_hot, &hot.distance));
         let ranks = (self.ranked, &self.backlinks, &self.ranks);
-        Some(state::save(FORM, (self.schedule, &self.known, ranks, hot)))
+        Some(state::pack(FORM, (self.schedule, &self.known, ranks, hot)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let (schedule, known, ranks, hot): (Schedule, KnownGraph, (usize, Vec<u32>, Vec<f32>), _) =
-            state::restore(FORM, saved)?;
+            state::unpack(FORM, saved)?;
         let hot: Option<(Vec<bool>, Vec<u8>)> = hot;
         state::check(ranks.1.len() == known.len() && ranks.2.len() == known.len())?;
         state::check(hot.is_some() == self.hot.is_some())?;

@@ -189,12 +189,12 @@ impl Strategy for ContextGraph {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, (self.schedule, &self.known, &self.worth, &self.bayes, &self.pages)))
+        Some(state::pack(FORM, (self.schedule, &self.known, &self.worth, &self.bayes, &self.pages)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let (schedule, known, worth, bayes, pages): (_, KnownGraph, Vec<f32>, _, VecDeque<LayeredPage>) =
-            state::restore(FORM, saved)?;
+            state::unpack(FORM, saved)?;
         state::check(worth.len() == known.len())?;
         state::check(pages.iter().all(|page| (page.number as usize) < known.len()))?;
         self.bayes.restore(bayes)?;

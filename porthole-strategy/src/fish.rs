@@ -76,11 +76,11 @@ impl Strategy for Fish {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, &self.depths))
+        Some(state::pack(FORM, &self.depths))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        self.depths.restore(state::restore(FORM, saved)?);
+        self.depths.restore(state::unpack(FORM, saved)?);
         Ok(())
     }
 }

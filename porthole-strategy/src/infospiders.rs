@@ -180,11 +180,11 @@ impl Strategy for InfoSpiders {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, (self.born, self.turns, self.similarity, &self.agents)))
+        Some(state::pack(FORM, (self.born, self.turns, self.similarity, &self.agents)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (born, turns, similarity, agents): (_, _, _, VecDeque<Agent>) = state::restore(FORM, saved)?;
+        let (born, turns, similarity, agents): (_, _, _, VecDeque<Agent>) = state::unpack(FORM, saved)?;
         state::check(agents.iter().all(Agent::is_whole))?;
         (self.born, self.turns, self.similarity, self.agents) = (born, turns, similarity, agents);
         Ok(())

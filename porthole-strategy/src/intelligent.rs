@@ -248,11 +248,11 @@ impl Strategy for Intelligent {
 
     fn save(&self) -> Option<Vec<u8>> {
         let counted = (self.page_count, self.all, Sorted(&self.signs));
-        Some(state::save(FORM, (counted, self.schedule, &self.pages, &self.links)))
+        Some(state::pack(FORM, (counted, self.schedule, &self.pages, &self.links)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (counted, schedule, pages, links) = state::restore(FORM, saved)?;
+        let (counted, schedule, pages, links) = state::unpack(FORM, saved)?;
         (self.page_count, self.all, self.signs) = counted;
         self.schedule.resume(schedule);
         self.pages.restore(pages);

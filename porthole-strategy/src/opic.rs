@@ -96,11 +96,11 @@ impl Strategy for Opic {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, self))
+        Some(state::pack(FORM, self))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let saved: Opic = state::restore(FORM, saved)?;
+        let saved: Opic = state::unpack(FORM, saved)?;
         state::check(saved.cash.len() == saved.known.len())?;
         *self = saved;
         Ok(())

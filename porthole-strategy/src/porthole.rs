@@ -195,11 +195,11 @@ impl Strategy for Porthole {
 
     fn save(&self) -> Option<Vec<u8>> {
         let learnt = (self.learner.state(), self.evidence.state());
-        Some(state::save(FORM, (self.pages, self.next_scoring, learnt)))
+        Some(state::pack(FORM, (self.pages, self.next_scoring, learnt)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (pages, next_scoring, (learner, evidence)) = state::restore(FORM, saved)?;
+        let (pages, next_scoring, (learner, evidence)) = state::unpack(FORM, saved)?;
         self.learner.restore(learner)?;
         self.evidence.restore(evidence)?;
         (self.pages, self.next_scoring) = (pages, next_scoring);

@@ -206,11 +206,11 @@ impl Strategy for RlSpider {
 
     fn save(&self) -> Option<Vec<u8>> {
         let learnt = (&self.bayes, self.values);
-        Some(state::save(FORM, (self.page_count, self.schedule, learnt, &self.links, &self.pages)))
+        Some(state::pack(FORM, (self.page_count, self.schedule, learnt, &self.links, &self.pages)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let (page_count, schedule, (bayes, values), links, pages) = state::restore(FORM, saved)?;
+        let (page_count, schedule, (bayes, values), links, pages) = state::unpack(FORM, saved)?;
         self.bayes.restore(bayes)?;
         self.schedule.resume(schedule);
         self.links.restore(links);

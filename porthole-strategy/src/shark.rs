@@ -97,11 +97,11 @@ impl Strategy for Shark {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(state::save(FORM, &self.inherited))
+        Some(state::pack(FORM, &self.inherited))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        self.inherited.restore(state::restore(FORM, saved)?);
+        self.inherited.restore(state::unpack(FORM, saved)?);
         Ok(())
     }
 }

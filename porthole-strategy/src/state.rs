@@ -1,8 +1,17 @@
-//! Saved state of strategies: a format version, followed by the state in postcard encoding.
+//! Saved state of strategies: a format version, followed by the state in postcard encoding, which is compressed if it
+//! can be large.
 
 use std::collections::HashMap;
+use std::io::{self, BufWriter, Write};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
+
+/// Level of zstd: a state of 60 MB is half as large in a fifth of a second.
+const COMPRESSION: i32 = 1;
+
+/// Bytes that are compressed at a time.
+const COMPRESSED_AT_ONCE: usize = 1 << 16;
 
 /// Why a strategy cannot be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +48,33 @@ pub fn restore_start<'b, S: Deserialize<'b>>(
     postcard::take_from_bytes(rest).map_err(|_| StateError::Damaged)
 }
 
+/// As [`save`], compressed. The state is compressed as it is serialised, because it can be a large part of the memory.
+pub(crate) fn pack(form: u32, state: impl Serialize) -> Vec<u8> {
+    let written = || -> io::Result<Vec<u8>> {
+        let compressor = zstd::Encoder::new(save(form, ()), COMPRESSION)?;
+        let buffer = BufWriter::with_capacity(COMPRESSED_AT_ONCE, compressor);
+        let mut buffer =
+            postcard::to_io(&state, buffer).expect("all lengths are known, and memory takes any bytes");
+        buffer.flush()?;
+        buffer.into_inner()?.finish()
+    };
+    written().expect("memory takes any bytes")
+}
+
+/// Restores a state from [`pack`].
+pub(crate) fn unpack<S: DeserializeOwned>(form: u32, bytes: &[u8]) -> Result<S, StateError> {
+    let (state, rest) = unpack_start(form, bytes)?;
+    if rest == 0 { Ok(state) } else { Err(StateError::Damaged) }
+}
+
+/// Restores the first part of a state from [`pack`]. Returns it with the number of remaining bytes.
+pub(crate) fn unpack_start<S: DeserializeOwned>(form: u32, bytes: &[u8]) -> Result<(S, usize), StateError> {
+    let ((), packed) = restore_start(form, bytes)?;
+    let plain = zstd::decode_all(packed).map_err(|_| StateError::Damaged)?;
+    let (state, rest) = postcard::take_from_bytes(&plain).map_err(|_| StateError::Damaged)?;
+    Ok((state, rest.len()))
+}
+
 /// An error if the condition is false.
 pub(crate) fn check(holds: bool) -> Result<(), StateError> {
     if holds { Ok(()) } else { Err(StateError::Damaged) }
@@ -66,8 +102,10 @@ pub(crate) fn sorted<K: Ord + Serialize, V: Serialize, H, S: Serializer>(
 /// Serialises many terms as one byte string. Terms are hashes, so variable-length integers would be larger and
 /// slower.
 pub(crate) mod packed {
+    use std::fmt;
+
     use porthole_types::TermId;
-    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::de::{Deserializer, Error, Visitor};
     use serde::ser::Serializer;
 
     pub(crate) fn serialize<S: Serializer>(terms: &[TermId], serializer: S) -> Result<S::Ok, S::Error> {
@@ -76,11 +114,25 @@ pub(crate) mod packed {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TermId>, D::Error> {
-        let (terms, rest) = <&[u8]>::deserialize(deserializer)?.as_chunks();
-        if !rest.is_empty() {
-            return Err(D::Error::custom("a term is cut off"));
+        deserializer.deserialize_bytes(Terms)
+    }
+
+    struct Terms;
+
+    impl Visitor<'_> for Terms {
+        type Value = Vec<TermId>;
+
+        fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+            to.write_str("terms of four bytes each")
         }
-        Ok(terms.iter().map(|term| TermId(u32::from_le_bytes(*term))).collect())
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<TermId>, E> {
+            let (terms, rest) = bytes.as_chunks();
+            if !rest.is_empty() {
+                return Err(E::custom("a term is cut off"));
+            }
+            Ok(terms.iter().map(|term| TermId(u32::from_le_bytes(*term))).collect())
+        }
     }
 }
 
@@ -102,6 +154,21 @@ mod tests {
         let longer = [&bytes[..], &[9]].concat();
         assert_eq!(restore::<State>(7, &longer), Err(StateError::Damaged));
         assert_eq!(restore_start(7, &longer), Ok((state, &[9][..])));
+    }
+
+    #[test]
+    fn packed_state_is_smaller_and_restored() {
+        let state: State = ((0..100_000).map(|n| n % 7).collect(), 0.5, "owl".to_owned());
+        let bytes = pack(7, &state);
+        assert!(bytes.len() < save(7, &state).len() / 2);
+        assert_eq!(unpack(7, &bytes), Ok(state));
+        assert_eq!(unpack::<State>(8, &bytes), Err(StateError::OtherForm));
+        assert_eq!(unpack::<State>(7, &bytes[..bytes.len() - 1]), Err(StateError::Damaged));
+        assert_eq!(unpack::<Vec<u64>>(7, &bytes), Err(StateError::Damaged), "only a part of it");
+        assert!(
+            unpack_start::<Vec<u64>>(7, &bytes)
+                .is_ok_and(|(numbers, rest)| numbers.len() == 100_000 && rest == 12)
+        );
     }
 
     #[test]

@@ -48,11 +48,11 @@ impl Apprentice {
         let learnt: Learnt<_> = (self.settings.encoding.code(), self.kind(), self.learner.state());
         // In the order of `Rest`.
         let counted = (self.pages, self.next_training, &self.differences[..], &self.changed);
-        state::save(FORM, (learnt, counted, state_of(&self.memory), &self.reach))
+        state::pack(FORM, (learnt, counted, state_of(&self.memory), &self.reach))
     }
 
     pub(super) fn restore_from(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        let ((encoding, kind, learner), rest): (Learnt<_>, Rest) = state::restore(FORM, bytes)?;
+        let ((encoding, kind, learner), rest): (Learnt<_>, Rest) = state::unpack(FORM, bytes)?;
         let is_chosen = self.settings.is_reach_chosen;
         // If the offset is chosen by cross-validation, use the saved choice.
         let d_max = if is_chosen { encoding >> 8 } else { self.settings.encoding.d_max };
@@ -77,7 +77,7 @@ impl Apprentice {
 
 /// The lessons in an apprentice's saved state.
 pub(super) fn lessons(bytes: &[u8]) -> Result<Option<Lessons>, StateError> {
-    let ((encoding, kind, learnt), _): (Learnt<learner::State>, _) = state::restore_start(FORM, bytes)?;
+    let ((encoding, kind, learnt), _): (Learnt<learner::State>, _) = state::unpack_start(FORM, bytes)?;
     if kind & 0xff != LearnerKind::Bayes as u32 {
         return Ok(None);
     }

@@ -29,7 +29,7 @@ const MAX_WEIGHT: f32 = 8.0;
 
 /// Maximum numbers of remembered pages and hosts; the oldest are forgotten. A forgotten page is no longer evidence
 /// for waiting links, and counts as new if it is fetched again.
-const MAX_PAGES: usize = 1_000_000;
+const MAX_PAGES: usize = 500_000;
 const MAX_HOSTS: usize = 1_000_000;
 
 /// Slots for lists; a power of two.

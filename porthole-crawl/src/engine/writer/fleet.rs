@@ -16,7 +16,7 @@ use crate::result::Scorer;
 
 /// Versions of the forms of what workers show each other: results, and what a strategy has learnt.
 const FORM: u32 = 1;
-const MEMORY_FORM: u32 = 1_001;
+const MEMORY_FORM: u32 = 1_002;
 
 /// Compression that takes little time.
 const LEVEL: i32 = 1;
