@@ -138,7 +138,7 @@ def report(options, samples, size):
         "peak_rss_mb": peak,
         "allowed_rss_mb": allowed,
         "slowest": slowest(samples),
-        "anew": scored_anew(samples),
+        "rescored": rescoring(samples),
         "last_to_first": stretches[-1]["pages_per_second"] / stretches[0]["pages_per_second"],
         "last_to_first_cpu": stretches[-1]["pages_per_cpu_second"] / stretches[0]["pages_per_cpu_second"],
     }
@@ -157,11 +157,11 @@ def report(options, samples, size):
     )
     if found := figures["slowest"]:
         print("slowest ten seconds: from {pages:,.0f} pages on, at {ratio:.0%} of the speed before".format(**found))
-    if anew := figures["anew"]:
+    if rescored := figures["rescored"]:
         print(
             "rescored: from {pages:,.0f} pages on, {changes:,.0f} changes in {scored:.0f} s at {pace_scored:.0%} of the speed "
             "before; written to the table {swept:.0f} s later; overall {pace:.0%} of the speed before, {pace_after:.0%} "
-            "of that afterwards, {pace_cpu:.0%} of the pages per CPU second".format(**anew)
+            "of that afterwards, {pace_cpu:.0%} of the pages per CPU second".format(**rescored)
         )
 
 
@@ -175,7 +175,7 @@ def slowest(samples):
     return min(moments, key=lambda moment: moment["ratio"], default=None)
 
 
-def scored_anew(samples):
+def rescoring(samples):
     """The time to rescore the queue and to write it to the table; None if that did not happen or did not end."""
     during = [at for at, sample in enumerate(samples) if sample["scoring"]]
     if not during or during[0] == 0 or during[-1] + 1 == len(samples):

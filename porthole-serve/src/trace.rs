@@ -40,7 +40,7 @@ pub(crate) struct CrawlTrace {
     credit: Vec<f64>,
     /// Number of the last event that was read.
     last_event: u64,
-    /// How often the columns were read anew, because pages were judged again.
+    /// How often the columns were read again from the beginning, because pages were judged again.
     pub(crate) generation: u64,
     /// When the last run began, and its settings in words.
     pub(crate) started: Option<(i64, String)>,

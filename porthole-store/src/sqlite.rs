@@ -2,6 +2,7 @@
 //! readers' indexes and questions across databases.
 
 mod across;
+mod checkpoints;
 mod full_text;
 mod lookup;
 mod many;

@@ -56,7 +56,7 @@ impl Fetch for StallingWeb {
     }
 }
 
-/// The first pages of so many good hosts and of so many that stall.
+/// The first pages of `good` good hosts and of `stalling` hosts that stall.
 fn starts(good: u32, stalling: u32) -> Vec<CanonicalUrl> {
     let hosts = (0..stalling).map(|n| format!("stall{n}")).chain((0..good).map(|n| format!("good{n}")));
     hosts.map(|host| CanonicalUrl::parse(&format!("http://{host}.test/0")).unwrap()).collect()
@@ -99,7 +99,7 @@ fn the_limit_of_bytes_does_not_wait_for_hosts_that_stall() {
     assert_eq!((counts.queued >= 40, counts.in_flight), (true, 0), "{counts:?}");
 }
 
-/// Ends a crawl when it has brought so many bytes, as is found once a second.
+/// Ends a crawl that has fetched this many bytes; checked once a second.
 struct DiskLimit {
     bytes: u64,
     limit: u64,

@@ -19,7 +19,7 @@ use super::memory::Memory;
 use super::network::Network;
 use super::vitals::AlarmWatch;
 use super::worth::Idle;
-use super::writer::{Run, StoreRef, Upkeep, Writer};
+use super::writer::{RunState, StoreRef, Upkeep, Writer};
 use super::{simulated, single};
 use crate::Fetch;
 use crate::alarms::{AlarmSettings, DiskSpace};
@@ -229,7 +229,7 @@ impl<'a> Crawl<'a> {
             starts: HashSet::default(),
             next_seq,
             reads_in_place: false,
-            run: Run::default(),
+            run: RunState::default(),
             outbox: Vec::new(),
         };
         Ok(Crawl { web: Arc::new(web), manners: None, writer })

@@ -18,7 +18,7 @@ const WAITING: usize = 4_096;
 /// Shortest time between two rounds.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Of the time that goes by, queries get one part in so many.
+/// Queries get at most one part in this many of the time.
 const SHARE: u32 = 10;
 
 /// New rows of one query in a round that become events.

@@ -93,7 +93,7 @@ fn crawl<'a>(web: &'a ChangingWeb<'a>, store: &'a mut SqliteStore, folder: &Path
     crawl
 }
 
-/// Runs a crawl of so many fetches: the stop, and path and change of each.
+/// Runs a crawl of `fetches` fetches. Returns why it stopped, and path and change of each.
 fn run(crawl: &mut Crawl<'_>, fetches: u64) -> (Stop, Vec<(String, Option<PageChange>)>) {
     let mut seen = Vec::new();
     let mut observe = |page: Seen<'_>| {
@@ -289,7 +289,7 @@ fn the_papers_orders_decide_who_is_visited_first() {
     }
 }
 
-/// The way of a crawl that is maintained by a schedule for some days, one fetch at a time, and stopped after so many.
+/// The fetches of a crawl that is maintained by a schedule for some days, one at a time, and stopped after every `stops`.
 fn way(stops: u64) -> Vec<(String, Option<PageChange>)> {
     let (folder, mut store) = scratch();
     let clock = ManualClock::at(Timestamp(86_400_000));

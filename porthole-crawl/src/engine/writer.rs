@@ -118,14 +118,14 @@ pub(crate) struct Writer<'a> {
     pub(crate) next_seq: u64,
     /// Read pages in the writer's task instead of on threads.
     pub(crate) reads_in_place: bool,
-    pub(crate) run: Run,
+    pub(crate) run: RunState,
     /// Messages to the network half.
     pub(crate) outbox: Vec<ToNetwork>,
 }
 
 /// In-memory state of a run. It can be lost at any time.
 #[derive(Default)]
-pub(crate) struct Run {
+pub(crate) struct RunState {
     pub(crate) limits: Limits,
     pub(crate) is_polite: bool,
     /// Whether pages are read, and hubs computed, on other threads.
@@ -214,7 +214,7 @@ pub(crate) struct Pending {
     since: Timestamp,
 }
 
-impl Run {
+impl RunState {
     /// Whether as many pages were fetched as the limit allows.
     fn has_all_pages(&self) -> bool {
         self.pages >= self.limits.pages && self.shared_budget.is_none_or(|budget| budget.is_spent)
@@ -268,7 +268,7 @@ impl Writer<'_> {
         let deferred = DeferredWork::new(self, is_threaded)?;
         let readers = Readers::start(self.new_reader(), if is_threaded { workers } else { 1 });
         let crash_guard = CrashGuard::open(&*self.store)?;
-        self.run = Run {
+        self.run = RunState {
             limits: Limits { workers, ..limits },
             is_polite,
             is_threaded,
@@ -277,7 +277,7 @@ impl Writer<'_> {
             deferred,
             crash_guard,
             durability: Durability::new(self),
-            ..Run::default()
+            ..RunState::default()
         };
         self.run.pending.since = self.clock.now();
         self.run.min_priority = f64::NEG_INFINITY;
@@ -320,7 +320,7 @@ impl Writer<'_> {
         stop.and_then(|stop| closed.and(synced).map(|()| stop))
     }
 
-    fn close(&mut self, run: &mut Run, is_ok: bool) -> Result<(), CrawlError> {
+    fn close(&mut self, run: &mut RunState, is_ok: bool) -> Result<(), CrawlError> {
         let back: Vec<UrlId> = run.taken.drain().collect();
         self.store.give_back(&back)?;
         for site in run.held.drain() {

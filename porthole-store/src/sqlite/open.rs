@@ -9,6 +9,7 @@ use porthole_types::{CANON_COMPATIBLE, CANON_VERSION};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use super::checkpoints;
 use super::migrations::{self, VERSION};
 use crate::{Error, Result};
 
@@ -36,6 +37,14 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
     }
     check_rules(&db, path)?;
     db.set_prepared_statement_cache_capacity(32);
+    checkpoints::on_a_thread(&mut db, path)?;
+    Ok(db)
+}
+
+/// Opens a writer's database once more, for its checkpoints.
+pub(super) fn checkpointer(path: &Path) -> Result<Connection> {
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    db.pragma_update(None, "synchronous", "normal")?;
     Ok(db)
 }
 
@@ -239,7 +248,7 @@ pub(crate) fn sync_log(path: &Path) -> Result<()> {
 
 /// Page size of the database in bytes. A crawl mostly appends, and the log takes two writes a page whatever its size: with
 /// 4,096 bytes a crawled page costs some 5% more CPU time.
-const PAGE_SIZE: i64 = 8192;
+pub(super) const PAGE_SIZE: i64 = 8192;
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -252,8 +261,7 @@ fn set_up_writer(db: &Connection) -> Result<()> {
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
     db.pragma_update(None, "cache_size", -8_000)?;
-    // 64 MiB. A page that several batches change is copied into the database once per checkpoint.
-    db.pragma_update(None, "wal_autocheckpoint", (64 << 20) / PAGE_SIZE)?;
+    db.pragma_update(None, "wal_autocheckpoint", checkpoints::FULL)?;
     db.pragma_update(None, "journal_size_limit", 256 << 20)?;
     Ok(())
 }

@@ -134,7 +134,7 @@ fn back_to_version_6(place: &Place) {
                drop table page_terms; alter table estimate_log rename to raised;
                alter table crawl drop column terms; alter table crawl drop column copy_of;
                alter table counts drop column copies;
-               -- They are made anew on the way up.
+               -- The migration creates them again.
                create view tried as select 1; create view page as select 1;
                drop table command; drop view link; drop table edge; alter table old_link rename to link;
                alter table counts drop column rejected; alter table taxonomy drop column path;

@@ -657,7 +657,7 @@ fn workers_share_the_number_of_pages() {
     let second = &mut workers[0];
     let left = eventually(|| Some(second.reserve_pages(100, 64).unwrap()).filter(|&more| more > 0));
     assert!(left < 100 - fetched.len() as u64, "{left}");
-    // It comes back to the same run. A run that begins with nobody there begins anew.
+    // It joins the same run again. A run without workers starts with a new budget.
     let again = join(&place, 0);
     assert_eq!(place.sql("select sum(pages) from worker"), fetched.len().to_string());
     drop(again);

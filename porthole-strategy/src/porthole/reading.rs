@@ -110,7 +110,12 @@ impl LinkReader {
         let path = path_hash(source.page, link);
         let (place, list) = (place_of(source.page, link, path), self.list_of(source, link, path));
         if waiting.is_some_and(WaitingLink::is_classified) {
-            return LinkObservation { beside: self.beside(), place, list, ..LinkObservation::default() };
+            return LinkObservation {
+                beside: self.adjacent_outcomes(),
+                place,
+                list,
+                ..LinkObservation::default()
+            };
         }
         self.gather(source, link);
         let own = self.hash(site, path);
@@ -118,7 +123,7 @@ impl LinkReader {
         let around = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.around));
         LinkObservation {
             opinion: Some(Opinion { words, around }),
-            beside: self.beside(),
+            beside: self.adjacent_outcomes(),
             hashed: &self.hashed,
             own,
             place,
@@ -156,7 +161,7 @@ impl LinkReader {
     }
 
     /// Relevance of the targets of adjacent links, the nearer the more.
-    fn beside(&self) -> RelevanceRecord {
+    fn adjacent_outcomes(&self) -> RelevanceRecord {
         let mut record = RelevanceRecord::default();
         let first = self.outcomes.partition_point(|(place, _)| place + BESIDE < self.place);
         for (place, outcome) in &self.outcomes[first..] {

@@ -215,7 +215,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Makes the plan again after so many fetches, and says when pages are due by it. With one worker all of these fetches
+    /// Makes the plan again after the planned number of fetches, and says when pages are due by it. With one worker all of these fetches
     /// are committed.
     fn plan_visits(&mut self) -> Result<(), CrawlError> {
         let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
