@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
+use postcard::ser_flavors::Size;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -51,7 +52,11 @@ pub fn restore_start<'b, S: Deserialize<'b>>(
 /// As [`save`], compressed. The state is compressed as it is serialised, because it can be a large part of the memory.
 pub(crate) fn pack(form: u32, state: impl Serialize) -> Vec<u8> {
     let written = || -> io::Result<Vec<u8>> {
-        let compressor = zstd::Encoder::new(save(form, ()), COMPRESSION)?;
+        let mut bytes = save(form, ());
+        // Room for all of it, most of which is never touched: a vector that grows is in memory twice while it is copied.
+        let size = postcard::serialize_with_flavor(&state, Size::default()).expect("all lengths are known");
+        bytes.reserve_exact(size);
+        let compressor = zstd::Encoder::new(bytes, COMPRESSION)?;
         let buffer = BufWriter::with_capacity(COMPRESSED_AT_ONCE, compressor);
         let mut buffer =
             postcard::to_io(&state, buffer).expect("all lengths are known, and memory takes any bytes");

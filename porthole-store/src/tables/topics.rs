@@ -128,7 +128,7 @@ pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<StoredMod
 }
 
 /// Maximum size of a row of `model` in bytes: SQLite copies the values it is given.
-const PART: usize = 8 << 20;
+const PART: usize = 1 << 20;
 
 /// The name of a part of a model after the first, which has the model's name.
 fn part_name(name: &str, number: usize) -> String {
