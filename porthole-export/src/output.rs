@@ -68,7 +68,7 @@ impl<W: Write> OutputFile for OutputStream<W> {
 }
 
 const BUFFER: usize = 256 << 10;
-/// A file of a folder that is smaller than this is not synced on its own, but together with others.
+/// If the files of a folder may be at most this large, they are synced together, not one by one.
 const SMALL: u64 = 1 << 20;
 const SMALL_BUFFER: usize = 8 << 10;
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(1);

@@ -215,8 +215,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Makes the plan again after the planned number of fetches, and says when pages are due by it. With one worker all of these fetches
-    /// are committed.
+    /// Plans the visits again when it is time, and says when pages are due. With one worker all fetches before that are
+    /// committed.
     fn plan_visits(&mut self) -> Result<(), CrawlError> {
         let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
         if self.next_seq < upkeep.next_plan {
