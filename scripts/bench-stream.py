@@ -1,29 +1,28 @@
 #!/usr/bin/env python3
 """What a client on the dashboard's event stream costs the crawl.
 
-    scripts/bench-stream.py [--porthole PATH] [--pace 200] [--pages 2500] [--rounds 5] [--cases own,beside] [--json]
+    scripts/bench-stream.py [--porthole PATH] [--pace 200] [--window 5] [--pairs 8] [--cases own,beside] [--json]
 
-Pages of the synthetic web are crawled without delays through a proxy on this machine, which has 2.5 times as many as are crawled and
-never fails. `--pace 200` lets every answer take so long that the crawl makes some 200 pages a second, `--pace 0` gives them at
-once. Cases:
+Pages of the synthetic web are crawled without delays through a proxy on this machine, which has twice as many as are crawled and
+never fails. Every answer takes so long that the crawl makes about --pace pages a second. Cases:
 
     own     `crawl --serve`: the dashboard is served by the crawl's process
     beside  `crawl`, and `serve` in another process
 
-Each is crawled without a client and with one that reads the event stream from the first page to the last, in turn, for some
-rounds. Figures are the CPU time (user and system) of the crawling process a page, less what a crawl of one page takes. Allowed:
-with a client 1.05 times that without. CPU time varies by a tenth from run to run on some machines, more than a client costs. So
-the threads that serve the dashboard are also counted by themselves, by the scheduler: what they take is the whole of what `own`
-adds to a crawl, and the part of it that comes with the client is what counts. The server of `beside` is another process and adds
-nothing to the crawl's own time, so there the crawl's time itself counts, less two standard errors. Exits with 1 if a case is more
-than 5%.
+Each case is one crawl, cut into pairs of windows of --window seconds. In one window of each pair a client reads the event stream, in
+the other there is none; which one comes first alternates. So the speed of the machine, which varies by a tenth from crawl to crawl,
+and the growth of the database affect both. The figure is the CPU time (user and system) of the crawling process per page with a
+client, compared with that without; allowed is 1.05 times, less two standard errors of the mean over pairs. The threads (own) or the
+process (beside) that serve the dashboard are counted separately, too. Exits with 1 if a case is more than 5%.
 """
 
 import argparse
 import asyncio
+import collections
 import contextlib
 import http.client
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -31,7 +30,6 @@ import re
 import shutil
 import signal
 import socket
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -44,6 +42,8 @@ from synth_web import CRAWLED_SEED, GOOD, LINK, Synth, target, train
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKERS, MOST = 64, 1.05
+# Seconds before the first window, and before each.
+WARM_UP, SETTLING = 5, 0.5
 ADDRESS = re.compile(rb"dashboard: (http://\S+)")
 
 
@@ -53,22 +53,25 @@ def main():
         sys.exit(f"error: there is no {options.porthole}: cargo build --release -p porthole")
     with tempfile.TemporaryDirectory(prefix="bench-stream-", dir=options.workspaces) as folder:
         folder = pathlib.Path(folder)
-        with Synth(options.porthole, CRAWLED_SEED, 3 * options.pages, options.page_bytes) as synth:
-            pages, moved, _ = synth.walk(5 * options.pages // 2)
+        wanted = 2 * options.pace * math.ceil(WARM_UP + 2 * options.pairs * options.window)
+        with Synth(options.porthole, CRAWLED_SEED, 3 * wanted // 2, options.page_bytes) as synth:
+            pages, moved, _ = synth.walk(wanted)
             starts = [url for topic, url in synth.examples() if topic == GOOD]
         with Web(pages, moved, options.pace) as web:
             trained = folder / "trained"
             train(options.porthole, trained, folder / "examples", f'proxy = "http://127.0.0.1:{web.port}"\nloopback = true')
-            runs = Bench(options, folder, trained, starts).run()
-    sys.exit(report(options, runs))
+            bench = Bench(options, folder, trained, starts, web)
+            say(f"load {os.getloadavg()[0]:.1f}")
+            windows = {case: bench.crawl(case) for case in options.cases.split(",")}
+    sys.exit(report(options, windows))
 
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pace", type=int, default=200, help="pages a second, 0 for as many as possible (default: %(default)s)")
-    parser.add_argument("--pages", type=int, default=2_500, help="pages of a crawl (default: %(default)s)")
+    parser.add_argument("--pace", type=int, default=200, help="pages a second (default: %(default)s)")
+    parser.add_argument("--window", type=float, default=5, help="seconds of a window (default: %(default)s)")
+    parser.add_argument("--pairs", type=int, default=8, help="pairs of windows of a crawl (default: %(default)s)")
     parser.add_argument("--page-bytes", type=int, default=37_000, help="bytes of a page (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
     parser.add_argument("--cases", default="own,beside", help="default: %(default)s")
     parser.add_argument("--strategy", default="porthole", help="of the crawl (default: %(default)s)")
     parser.add_argument("--workspaces", default="/dev/shm", help="folder for the workspaces (default: %(default)s)")
@@ -78,13 +81,14 @@ def parse_options():
 
 
 class Web:
-    """Pages of the synthetic web behind a proxy in a process of its own. Every answer takes as long as the pace says."""
+    """Pages of the synthetic web behind a proxy in a process of its own, which counts the pages that it has answered with."""
 
     def __init__(self, pages, moved, pace):
         known = set(pages) | set(moved)
         self.answers = {url: ("200 OK", "Content-Type: text/html\r\n", closed(url, body, known)) for url, body in pages.items()}
         self.answers |= {url: ("301 Moved", f"Location: {to}\r\n", b"") for url, to in moved.items()}
-        self.wait = WORKERS / pace if pace else 0
+        self.wait = WORKERS / pace
+        self.answered = multiprocessing.Value("q", 0)
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=1000)
         self.port = self.socket.getsockname()[1]
 
@@ -133,20 +137,22 @@ class Connection(asyncio.Protocol):
 
     def answer(self, url):
         status, header, body = self.web.answers.get(url, ("404 Not Found", "", b""))
+        self.web.answered.value += bool(body)
         self.transport.write(f"HTTP/1.1 {status}\r\n{header}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
 class Client(threading.Thread):
-    """Reads the event stream until it ends, and counts the dots that it is told of."""
+    """Reads the event stream until it is closed, and counts the dots that it is told of."""
 
     def __init__(self, address, workspace):
         super().__init__(daemon=True)
         parts = urllib.parse.urlsplit(address)
         token = urllib.parse.parse_qs(parts.query)["token"][0]
-        self.dots, self.messages = 0, 0
+        self.dots = 0
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
         headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
         self.connection.request("GET", f"/api/v1/w/{workspace}/events", headers=headers)
+        self.socket = self.connection.sock
         self.response = self.connection.getresponse()
         if self.response.status != 200:
             sys.exit(f"error: the event stream answers {self.response.status}")
@@ -154,80 +160,76 @@ class Client(threading.Thread):
 
     def run(self):
         event = b""
-        try:
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             while line := self.response.readline():
                 if line.startswith(b"event: "):
                     event = line[7:].strip()
-                elif line.startswith(b"data: "):
-                    self.messages += 1
-                    if event == b"dots":
-                        self.dots += len(json.loads(line[6:])["seq"])
-                    elif event == b"lag":
-                        lag = json.loads(line[6:])
-                        self.dots += lag["to"] - lag["from"]
-        except (OSError, http.client.HTTPException, ValueError):
-            pass
+                elif line.startswith(b"data: ") and event == b"dots":
+                    self.dots += len(json.loads(line[6:])["seq"])
+                elif line.startswith(b"data: ") and event == b"lag":
+                    lag = json.loads(line[6:])
+                    self.dots += lag["to"] - lag["from"]
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.join(10)
+
+
+# One window: whether there was a client, pages that were served, and CPU seconds of the crawl and of what serves the dashboard.
+Window = collections.namedtuple("Window", "watched pages cpu serving")
 
 
 class Bench:
-    def __init__(self, options, folder, trained, starts):
-        self.options, self.folder, self.trained, self.starts = options, folder, trained, starts
+    def __init__(self, options, folder, trained, starts, web):
+        self.options, self.folder, self.trained, self.starts, self.web = options, folder, trained, starts, web
 
-    def run(self):
-        say(f"load {os.getloadavg()[0]:.1f}")
-        # What a crawl takes before its first page.
-        once = {case: self.crawl(case, False, ["--pages", 1])["cpu"] for case in self.options.cases.split(",")}
-        runs = []
-        for number in range(self.options.rounds):
-            for case in self.options.cases.split(","):
-                # Every other round begins with the client, so that no drift of the machine is on one side.
-                for is_watched in [False, True] if number % 2 == 0 else [True, False]:
-                    of = self.crawl(case, is_watched, ["--pages", self.options.pages])
-                    cpu, serving = (of["cpu"] - once[case]) / of["pages"] * 1e6, of["serving"] / of["pages"] * 1e6
-                    run = {"round": number, "case": case, "watched": is_watched, "cpu_us": cpu, "serving_us": serving}
-                    runs.append(run | {"pages": of["pages"], "fetches": of["fetches"], "dots": of["dots"]})
-                    say(
-                        "round {round} {case:6} client {watched!s:5} {cpu_us:6.1f} µs a page, {pages} pages, {fetches} fetches, "
-                        "{dots} dots, the server {serving_us:.1f} µs a page".format(**runs[-1])
-                    )
-        return runs
-
-    def crawl(self, case, is_watched, until):
-        """One crawl: CPU seconds of its process and of the server beside it, pages, fetches, dots that the client heard of."""
+    def crawl(self, case):
+        """The windows of one crawl, in pairs."""
         workspace = self.folder / "crawled"
         shutil.copytree(self.trained, workspace)
-        server, client, log = None, None, self.folder / "log.txt"
+        server, log = None, self.folder / "log.txt"
         command = [self.options.porthole, "-C", workspace, "crawl", "--polite", "off", "--workers", WORKERS, "--patience", "0"]
-        command += ["--strategy", self.options.strategy, *until]
+        command += ["--strategy", self.options.strategy]
         for url in self.starts:
             command += ["--start", url]
+        if case == "own":
+            command.append("--serve=127.0.0.1:0")
+        else:
+            server = start([self.options.porthole, "serve", workspace, "--listen", "127.0.0.1:0"], self.folder / "server.txt")
+        child = start(command, log)
         try:
-            if case == "own":
-                command.append("--serve=127.0.0.1:0")
-            else:
-                server = start([self.options.porthole, "serve", workspace, "--listen", "127.0.0.1:0"], self.folder / "server.txt")
-                address = address_in(self.folder / "server.txt", server)
-                client = Client(address, workspace.name) if is_watched else None
-            child = start(command, log)
-            if case == "own":
-                address = address_in(log, child)
-                client = Client(address, workspace.name) if is_watched else None
-            usage, status, serving = watch(child)
-            child.returncode = os.waitstatus_to_exitcode(status)
-            if child.returncode != 0:
-                sys.exit(f"error: the crawl ended with {child.returncode}: {log.read_text()[-2000:]}")
+            address = address_in(self.folder / "server.txt", server) if server else address_in(log, child)
+            time.sleep(WARM_UP)
+            windows = []
+            for number in range(2 * self.options.pairs):
+                # The client comes first in every other pair: without, with, with, without, …
+                client = Client(address, workspace.name) if number % 4 in (1, 2) else None
+                windows.append(self.window(child, server, client))
+                say("{} client {!s:5} {} pages, {:.1f} µs a page, what serves {:.1f} µs a page".format(
+                    case, bool(client), windows[-1].pages, *per_page(windows[-1])))
+            if child.poll() is not None:
+                sys.exit(f"error: the crawl has ended: {log.read_text()[-2000:]}")
         finally:
-            server_cpu = end(server)
-        with contextlib.closing(sqlite3.connect(workspace / "porthole.db")) as database:
-            fetches, = database.execute("select count(*) from fetch").fetchone()
-            pages, = database.execute("select count(*) from crawl where state = 1").fetchone()
+            for process in filter(None, [child, server]):
+                process.send_signal(signal.SIGINT)
+                process.wait(60)
         shutil.rmtree(workspace)
+        return windows
+
+    def window(self, child, server, client):
+        """One window. A moment passes first, in which a client that came or went has had its effect."""
+        time.sleep(SETTLING)
+        dots = client.dots if client else 0
+        before = self.web.answered.value, cpu_of(child), serving_cpu(child, server)
+        time.sleep(self.options.window)
+        pages, cpu, serving = self.web.answered.value, cpu_of(child), serving_cpu(child, server)
+        pages -= before[0]
         if client:
-            client.join(10)
-            if client.dots < 0.9 * fetches:
-                sys.exit(f"error: the client heard of {client.dots} of {fetches} fetches")
-        cpu = usage.ru_utime + usage.ru_stime
-        return {"cpu": cpu, "serving": serving or server_cpu, "pages": pages, "fetches": fetches, "dots": client.dots if client else 0}
+            client.close()
+            if client.dots - dots < 0.8 * pages:
+                sys.exit(f"error: the client heard of {client.dots - dots} of {pages} pages")
+        return Window(bool(client), pages, cpu - before[1], serving - before[2])
 
 
 def start(command, output):
@@ -235,28 +237,25 @@ def start(command, output):
         return subprocess.Popen([str(part) for part in command], stdout=to, stderr=to)
 
 
-def watch(child):
-    """Waits for a crawl. Its CPU time, its status, and the CPU seconds of its threads that serve the dashboard."""
-    seconds = {}
-    while True:
-        for thread in pathlib.Path(f"/proc/{child.pid}/task").glob("*"):
-            with contextlib.suppress(OSError):
-                if thread.joinpath("comm").read_text().strip() == "dashboard":
-                    seconds[thread.name] = int(thread.joinpath("schedstat").read_text().split()[0]) / 1e9
-        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-        if pid:
-            return usage, status, sum(seconds.values())
-        time.sleep(0.1)
+def cpu_of(process):
+    """The CPU seconds that a process has taken."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def end(server):
-    """Ends a server. The CPU seconds that it took."""
-    if server is None:
-        return 0.0
-    server.send_signal(signal.SIGINT)
-    _, status, usage = os.wait4(server.pid, 0)
-    server.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime
+def serving_cpu(child, server):
+    """The CPU seconds of the threads of the crawl, or of the other process, that serve the dashboard."""
+    seconds = 0
+    for thread in pathlib.Path(f"/proc/{(server or child).pid}/task").glob("*"):
+        with contextlib.suppress(OSError):
+            if server or thread.joinpath("comm").read_text().strip() == "dashboard":
+                seconds += int(thread.joinpath("schedstat").read_text().split()[0]) / 1e9
+    return seconds
+
+
+def per_page(window):
+    """Microseconds of the crawl, and of what serves the dashboard, per page."""
+    return window.cpu / window.pages * 1e6, window.serving / window.pages * 1e6
 
 
 def address_in(output, child):
@@ -270,24 +269,24 @@ def address_in(output, child):
     sys.exit(f"error: no dashboard: {output.read_text()[-2000:]}")
 
 
-def report(options, runs):
-    shares = {}
-    for case in options.cases.split(","):
-        of = lambda is_watched, name: [run[name] for run in runs if (run["case"], run["watched"]) == (case, is_watched)]
-        alone, watched = of(False, "cpu_us"), of(True, "cpu_us")
-        ratio = statistics.mean(watched) / statistics.mean(alone)
-        squares = [statistics.variance(some) / len(some) / statistics.mean(some) ** 2 for some in (alone, watched) if len(some) > 1]
-        serving = statistics.mean(of(True, "serving_us")) - statistics.mean(of(False, "serving_us"))
-        error = ratio * sum(squares) ** 0.5
-        shares[case] = serving / statistics.mean(alone) if case == "own" else ratio - 1 - 2 * error
+def report(options, windows):
+    is_missed = False
+    for case, of_case in windows.items():
+        pairs = [sorted(pair, key=lambda window: window.watched) for pair in zip(of_case[::2], of_case[1::2])]
+        (alone, served_alone), (watched, served) = (
+            [statistics.mean(column) for column in zip(*(per_page(pair[side]) for pair in pairs))] for side in (0, 1)
+        )
+        differences = [per_page(pair[1])[0] - per_page(pair[0])[0] for pair in pairs]
+        error = statistics.stdev(differences) / len(pairs) ** 0.5 / alone
+        is_missed |= watched / alone - 2 * error > MOST
         if not options.json:
             print(
-                f"{case:6} {statistics.mean(alone):6.1f} µs a page without a client, {statistics.mean(watched):6.1f} with one: "
-                f"{ratio:.3f} times (standard error {error:.3f}); the stream itself {serving:.1f} µs a page"
+                f"{case:6} {alone:6.1f} µs a page without a client, {watched:6.1f} with one: {watched / alone:.3f} times "
+                f"(standard error {error:.3f}); what serves takes {served_alone:.1f} and {served:.1f} µs a page"
             )
     if options.json:
-        print(json.dumps({"runs": runs, "shares": shares}))
-    return int(any(share > MOST - 1 for share in shares.values()))
+        print(json.dumps({case: [window._asdict() for window in of_case] for case, of_case in windows.items()}))
+    return int(is_missed)
 
 
 def say(text):
