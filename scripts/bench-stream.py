@@ -225,11 +225,13 @@ class Bench:
         time.sleep(self.options.window)
         pages, cpu, serving = self.web.answered.value, cpu_of(child), serving_cpu(child, server)
         pages -= before[0]
+        # A thread that has ended is not among them any more.
+        serving = sum(of_thread - before[2].get(thread, 0) for thread, of_thread in serving.items())
         if client:
             client.close()
             if client.dots - dots < 0.8 * pages:
                 sys.exit(f"error: the client heard of {client.dots - dots} of {pages} pages")
-        return Window(bool(client), pages, cpu - before[1], serving - before[2])
+        return Window(bool(client), pages, cpu - before[1], serving)
 
 
 def start(command, output):
@@ -244,12 +246,12 @@ def cpu_of(process):
 
 
 def serving_cpu(child, server):
-    """The CPU seconds of the threads of the crawl, or of the other process, that serve the dashboard."""
-    seconds = 0
+    """The CPU seconds of each thread of the crawl, or of the other process, that serves the dashboard."""
+    seconds = {}
     for thread in pathlib.Path(f"/proc/{(server or child).pid}/task").glob("*"):
         with contextlib.suppress(OSError):
             if server or thread.joinpath("comm").read_text().strip() == "dashboard":
-                seconds += int(thread.joinpath("schedstat").read_text().split()[0]) / 1e9
+                seconds[thread.name] = int(thread.joinpath("schedstat").read_text().split()[0]) / 1e9
     return seconds
 
 
