@@ -42,6 +42,9 @@ pub enum PolicyKey {
     Hub,
     /// Authority score; 0 if there is none.
     Authority,
+    /// Relevance by the page's text and its neighbours, as of the last distillation; without judged neighbours the same
+    /// as `Relevance`.
+    Neighbourhood,
     /// Order of discovery.
     Discovered,
     /// 1 for a URL that is visited again, else 0.
@@ -152,7 +155,7 @@ impl fmt::Display for Policy {
 
 impl PolicyKey {
     /// All keys.
-    pub const ALL: [PolicyKey; 10] = [
+    pub const ALL: [PolicyKey; 11] = [
         PolicyKey::Numtries,
         PolicyKey::Visits,
         PolicyKey::Priority,
@@ -161,6 +164,7 @@ impl PolicyKey {
         PolicyKey::Lastvisited,
         PolicyKey::Hub,
         PolicyKey::Authority,
+        PolicyKey::Neighbourhood,
         PolicyKey::Discovered,
         PolicyKey::Revisit,
     ];
@@ -176,6 +180,7 @@ impl PolicyKey {
             PolicyKey::Lastvisited => "lastvisited",
             PolicyKey::Hub => "hub",
             PolicyKey::Authority => "authority",
+            PolicyKey::Neighbourhood => "neighbourhood",
             PolicyKey::Discovered => "discovered",
             PolicyKey::Revisit => "revisit",
         }

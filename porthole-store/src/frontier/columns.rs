@@ -26,6 +26,8 @@ pub(super) struct Columns {
     pub(super) lastvisited: Option<Chunked<u32>>,
     pub(super) hubs: Option<Chunked<f32>>,
     pub(super) auth: Option<Chunked<f32>>,
+    /// Relevance by text and neighbours; NaN where a page has no judged neighbours.
+    pub(super) neighbourhoods: Option<Chunked<f32>>,
     pub(super) line: Line,
 }
 
@@ -56,6 +58,7 @@ impl Columns {
             lastvisited: None,
             hubs: None,
             auth: None,
+            neighbourhoods: None,
             line: Line::default(),
         };
         let needs = columns.needs();
@@ -76,6 +79,7 @@ impl Columns {
             lastvisited: needs.lastvisited && self.lastvisited.is_none(),
             hubs: needs.hubs && self.hubs.is_none(),
             auth: needs.auth && self.auth.is_none(),
+            neighbourhoods: needs.neighbourhoods && self.neighbourhoods.is_none(),
         }
     }
 
@@ -85,6 +89,7 @@ impl Columns {
         keep(&mut self.lastvisited, needs.lastvisited);
         keep(&mut self.hubs, needs.hubs);
         keep(&mut self.auth, needs.auth);
+        keep(&mut self.neighbourhoods, needs.neighbourhoods);
     }
 
     pub(super) fn push(&mut self, belief: Belief, tries: Tries, facts: OptionalValues) {
@@ -94,6 +99,7 @@ impl Columns {
         self.push_facts(facts);
         push(&mut self.hubs, 0.0);
         push(&mut self.auth, 0.0);
+        push(&mut self.neighbourhoods, f32::NAN);
     }
 
     /// Appends to the columns that are filled from `crawl`.
@@ -197,10 +203,16 @@ impl Columns {
             PolicyKey::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
             PolicyKey::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
             PolicyKey::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Neighbourhood => self.neighbourhood(at).into(),
             PolicyKey::Discovered => self.line.position(row).value(),
             PolicyKey::Revisit => u8::from(self.tries[at].is_revisit()).into(),
             PolicyKey::Serverload => self.sites.load(self.site_of(row)).into(),
         }
+    }
+
+    fn neighbourhood(&self, at: usize) -> f32 {
+        let known = self.neighbourhoods.as_ref().map(|column| column[at]).filter(|known| !known.is_nan());
+        known.unwrap_or(self.rows[at].relevance)
     }
 
     fn compare(&self, keys: &[(PolicyKey, Direction)], a: u32, b: u32) -> Ordering {
@@ -222,6 +234,7 @@ impl Columns {
             PolicyKey::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
             PolicyKey::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
             PolicyKey::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
+            PolicyKey::Neighbourhood => self.neighbourhood(first).total_cmp(&self.neighbourhood(second)),
             PolicyKey::Discovered => self.line.compare(a, b),
             PolicyKey::Revisit => self.tries[first].is_revisit().cmp(&self.tries[second].is_revisit()),
             // `serverload` is never among these keys.

@@ -40,6 +40,7 @@ impl KeyOrder {
             lastvisited: uses(PolicyKey::Lastvisited),
             hubs: uses(PolicyKey::Hub),
             auth: uses(PolicyKey::Authority),
+            neighbourhoods: uses(PolicyKey::Neighbourhood),
         }
     }
 }
@@ -57,4 +58,5 @@ pub(crate) struct Needs {
     pub(crate) lastvisited: bool,
     pub(crate) hubs: bool,
     pub(crate) auth: bool,
+    pub(crate) neighbourhoods: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::columns::OptionalValues;
+use super::columns::{Columns, OptionalValues};
 use super::{Frontier, KeyOrder, Needs};
 use crate::Policy;
 
@@ -32,15 +32,18 @@ impl Frontier {
         self.columns.fill(row, facts);
     }
 
-    /// Whether the policy uses hub scores, and authority scores.
-    pub(crate) fn uses_scores(&self) -> (bool, bool) {
-        (self.columns.hubs.is_some(), self.columns.auth.is_some())
+    /// Whether the policy uses hub scores, authority scores, and relevance by neighbours.
+    pub(crate) fn uses_scores(&self) -> [bool; 3] {
+        let Columns { hubs, auth, neighbourhoods, .. } = &self.columns;
+        [hubs, auth, neighbourhoods].map(Option::is_some)
     }
 
-    /// Sets all scores to 0.
+    /// Removes all scores.
     pub(crate) fn clear_scores(&mut self) {
-        clear(&mut self.columns.hubs, self.columns.rows.len());
-        clear(&mut self.columns.auth, self.columns.rows.len());
+        let Columns { hubs, auth, neighbourhoods, rows, .. } = &mut self.columns;
+        for (column, without) in [(hubs, 0.0), (auth, 0.0), (neighbourhoods, f32::NAN)] {
+            clear(column, without, rows.len());
+        }
     }
 
     pub(crate) fn set_hub(&mut self, row: u32, score: f64) {
@@ -49,6 +52,10 @@ impl Frontier {
 
     pub(crate) fn set_auth(&mut self, row: u32, score: f64) {
         set(&mut self.columns.auth, row, score);
+    }
+
+    pub(crate) fn set_neighbourhood(&mut self, row: u32, relevance: f64) {
+        set(&mut self.columns.neighbourhoods, row, relevance);
     }
 
     /// Rebuilds the queue in the current order.
@@ -82,10 +89,10 @@ impl Frontier {
     }
 }
 
-fn clear(column: &mut Option<super::Chunked<f32>>, len: usize) {
+fn clear(column: &mut Option<super::Chunked<f32>>, without: f32, len: usize) {
     if let Some(column) = column {
         *column = super::Chunked::default();
-        (0..len).for_each(|_| column.push(0.0));
+        (0..len).for_each(|_| column.push(without));
     }
 }
 

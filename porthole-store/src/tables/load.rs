@@ -111,7 +111,7 @@ pub(super) fn load(db: &Connection, shared: Option<SharedPart>) -> Result<Fronti
         frontier.rebuild();
     }
     let sweep = beliefs(db, &mut frontier)?;
-    if frontier.uses_scores() != (false, false) {
+    if frontier.uses_scores() != [false; 3] {
         scores(db, &mut frontier)?;
         frontier.rebuild();
     }
@@ -175,7 +175,7 @@ pub(super) fn fill(db: &Connection, memory: &mut FrontierState, missing: Needs) 
             number += 1;
         }
     }
-    if missing.hubs || missing.auth {
+    if missing.hubs || missing.auth || missing.neighbourhoods {
         scores(db, frontier)?;
     }
     frontier.rebuild();
@@ -184,15 +184,16 @@ pub(super) fn fill(db: &Connection, memory: &mut FrontierState, missing: Needs) 
 
 /// Reads the scores that the policy uses.
 pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
-    let (hubs, auth) = frontier.uses_scores();
+    let uses = frontier.uses_scores();
     frontier.clear_scores();
-    let tables = [
-        ("hubs", hubs, Frontier::set_hub as fn(&mut Frontier, u32, f64)),
-        ("auth", auth, Frontier::set_auth),
+    let columns = [
+        ("hubs", "score", Frontier::set_hub as fn(&mut Frontier, u32, f64)),
+        ("auth", "score", Frontier::set_auth),
+        ("neighbourhood", "relevance", Frontier::set_neighbourhood),
     ];
-    for (table, used, set) in tables {
-        if used {
-            let mut statement = db.prepare(&format!("select oid, score from {table}"))?;
+    for ((table, column, set), is_used) in columns.into_iter().zip(uses) {
+        if is_used {
+            let mut statement = db.prepare(&format!("select oid, {column} from {table}"))?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 if let Some(known) = frontier.find(UrlId(row.get::<i64>(0)?.cast_unsigned())) {

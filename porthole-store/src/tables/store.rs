@@ -198,7 +198,7 @@ impl TableStore {
     /// Follows new scores, if the policy uses them.
     pub(super) fn follow_scores(&mut self) -> Result<()> {
         self.refresh()?;
-        if self.memory.frontier.uses_scores() != (false, false) {
+        if self.memory.frontier.uses_scores() != [false; 3] {
             let read = load::scores(&self.db, &mut self.memory.frontier);
             read.inspect_err(|_| self.invalidate(&[]))?;
             self.memory.frontier.rebuild();

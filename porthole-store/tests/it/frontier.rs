@@ -154,13 +154,20 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     follow("discovery", &[1, 3, 2]);
     follow("hard", &[1, 2, 3]);
     follow("discovered desc", &[3, 2, 1]);
+    follow("neighbourhood desc", &[2, 3, 1]);
     follow("hub desc, relevance desc", &[2, 3, 1]);
     // Scores are used as soon as they are set.
     store
         .set_scores(&DistilledScores {
             hubs: &[(oid(3), 0.5)],
             auth: &[(oid(1), 1.0)],
-            ..DistilledScores::default()
+            neighbourhoods: &[NeighbourEvidence {
+                oid: oid(1),
+                relevance: 0.75,
+                own: 0.5,
+                sites: 2,
+                evidence: 0.9,
+            }],
         })
         .unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
@@ -171,6 +178,9 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     store.give_back(&oids_of(&[1, 2, 3])).unwrap();
     store.set_policy(&Policy::parse("repair").unwrap()).unwrap();
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[1, 2, 3]));
+    store.give_back(&oids_of(&[1, 2, 3])).unwrap();
+    store.set_policy(&Policy::parse("neighbourhood desc").unwrap()).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 1, 3]), "its neighbours raise the first page from 0.1 to 0.75");
 }
 
 pub(crate) fn a_maintenance_order_goes_by_visits(backend: &dyn Backend) {

@@ -5,7 +5,7 @@ mod model;
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Batch, DistilledScores, Estimate, Policy, Rejudged, Store, StoreCounts};
+use porthole_store::{Batch, DistilledScores, Estimate, NeighbourEvidence, Policy, Rejudged, Store, StoreCounts};
 use porthole_types::{FailureKind, Judgment, LinkRow, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 
@@ -97,6 +97,8 @@ const POLICIES: &[&str] = &[
     "priority desc, serverload desc, numtries asc, hub desc",
     "numtries desc, visits asc, lastvisited desc",
     "discovered desc",
+    "neighbourhood desc, priority desc",
+    "serverload asc, neighbourhood asc",
 ];
 
 /// The site of a number's URL.
@@ -239,12 +241,23 @@ fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
             let scored = |add: u64| scores.iter().map(move |&(number, score)| (number + add, score));
             twin.hubs = scored(0).filter(|(number, _)| known.contains(number)).collect();
             twin.auth = scored(1).filter(|(number, _)| known.contains(number)).collect();
+            let changed = scored(2).filter(|(number, _)| known.contains(number));
+            let changed: HashMap<u64, f64> = changed.collect();
+            let row = |(&number, &relevance): (&u64, &f64)| NeighbourEvidence {
+                oid: oid(number),
+                relevance,
+                own: 0.5,
+                sites: 1,
+                evidence: 0.5,
+            };
+            let neighbourhoods: Vec<NeighbourEvidence> = changed.iter().map(row).collect();
+            twin.neighbourhoods.extend(changed);
             let list = |of: &HashMap<u64, f64>| of.iter().map(|(&n, &s)| (oid(n), s)).collect::<Vec<_>>();
             store
                 .set_scores(&DistilledScores {
                     hubs: &list(&twin.hubs),
                     auth: &list(&twin.auth),
-                    ..DistilledScores::default()
+                    neighbourhoods: &neighbourhoods,
                 })
                 .unwrap();
         }

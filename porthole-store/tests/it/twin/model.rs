@@ -75,6 +75,7 @@ pub(super) struct Twin {
     pub(super) disabled: HashSet<u64>,
     pub(super) hubs: HashMap<u64, f64>,
     pub(super) auth: HashMap<u64, f64>,
+    pub(super) neighbourhoods: HashMap<u64, f64>,
     loads: HashMap<u64, u32>,
 }
 
@@ -278,6 +279,9 @@ impl Twin {
             PolicyKey::Lastvisited => known.lastvisited as f64,
             PolicyKey::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
             PolicyKey::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
+            PolicyKey::Neighbourhood => {
+                self.neighbourhoods.get(&known.number).copied().unwrap_or(known.relevance)
+            }
             PolicyKey::Discovered => place() as f64,
             PolicyKey::Revisit => f64::from(u8::from(known.again)),
         }
