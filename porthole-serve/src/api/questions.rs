@@ -225,7 +225,7 @@ pub(crate) struct QuestionBody {
 pub(crate) struct QueryResult {
     columns: Vec<String>,
     /// Values: null, numbers and text. Whole numbers beyond 2^53 and bytes (in hexadecimal) are text.
-    #[schema(value_type = Vec<Vec<Object>>)]
+    #[schema(value_type = Vec<Vec<Value>>)]
     rows: Vec<Vec<Value>>,
     /// Whether there were more rows.
     truncated: bool,
