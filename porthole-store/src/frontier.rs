@@ -134,7 +134,7 @@ pub(crate) struct StateCounts {
     pub(crate) taken: usize,
     /// Queued URLs on disabled sites.
     pub(crate) parked: usize,
-    /// Queued URLs that were finished before.
+    /// Queued pages that were fetched before.
     pub(crate) revisits: usize,
 }
 
@@ -274,7 +274,7 @@ impl Frontier {
         states[RowState::Queued as usize] <= taken + parked + self.waiting.len()
     }
 
-    /// Number of queued URLs that were finished before, without those that wait for a retry.
+    /// Number of queued pages that were fetched before, without those that wait for a retry.
     pub(crate) fn queued_revisits(&self) -> usize {
         let waiting = self.waiting.rows().filter(|&row| self.tries(row).is_revisit()).count();
         self.tally.revisits - waiting
@@ -526,7 +526,7 @@ impl Frontier {
 
     /// Queues a finished URL again, as if it had not been tried.
     pub(crate) fn queue_again(&mut self, row: u32) {
-        self.columns.tries[row as usize] = self.columns.tries[row as usize].reset_for_revisit();
+        self.columns.tries[row as usize] = self.columns.tries[row as usize].reset();
         self.change_state(row, RowState::Queued);
         self.enqueue(row);
     }

@@ -47,7 +47,7 @@ pub enum PolicyKey {
     Neighbourhood,
     /// Order of discovery.
     Discovered,
-    /// 1 for a URL that is visited again, else 0.
+    /// 1 for a page that is visited again, else 0.
     Revisit,
 }
 

@@ -107,7 +107,7 @@ pub trait Store: WorkspaceWriter {
     /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
     fn is_idle(&self) -> bool;
 
-    /// The number of queued URLs that were finished before, including those in flight and without those that wait for
+    /// The number of queued pages that were fetched before, including those in flight and without those that wait for
     /// another try.
     fn queued_revisits(&self) -> usize;
 

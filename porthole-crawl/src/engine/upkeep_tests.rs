@@ -211,6 +211,27 @@ fn a_wider_scope_brings_refused_urls_back() {
 }
 
 #[test]
+fn urls_that_a_wider_scope_brings_back_are_new_pages() {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(86_400_000));
+    let web = ChangingWeb::new(&clock);
+    let exclude = vec!["/news".to_owned(), "/gone".to_owned()];
+    let scope = Scope::new(&ScopeSettings { exclude, ..ScopeSettings::default() }).unwrap();
+    run(&mut crawl(&web, &mut store, folder.path()).within(scope), u64::MAX);
+    clock.advance(DAY);
+    store.set_policy(&Policy::parse("upkeep").unwrap()).unwrap();
+    let settings = UpkeepSettings { timing: VisitTiming::Now, ..UpkeepSettings::default() };
+    let everything = Scope::new(&ScopeSettings::default()).unwrap();
+    let mut again = crawl(&web, &mut store, folder.path()).within(everything).maintaining(settings);
+    let (_, seen) = run(&mut again, u64::MAX);
+    let paths: Vec<&str> = seen.iter().map(|(path, _)| path.as_str()).collect();
+    let place = |path: &str| paths.iter().position(|seen| *seen == path).unwrap_or(usize::MAX);
+    for page in ["/", "/tagged", "/plain", "/same"] {
+        assert!(place(page) < place("/news").min(place("/gone")), "{page} of {seen:?}");
+    }
+}
+
+#[test]
 fn pages_are_pages_when_a_run_ends_before_their_visits_succeed() {
     let (folder, mut store) = scratch();
     let clock = ManualClock::at(Timestamp(86_400_000));

@@ -326,8 +326,13 @@ impl Tries {
     }
 
     /// Whether the URL was queued again after it was finished.
-    pub(crate) fn is_revisit(self) -> bool {
+    pub(crate) fn is_again(self) -> bool {
         self.0 & Tries::AGAIN != 0
+    }
+
+    /// Whether a page or a redirect was queued again. A URL that was refused or failed, and is queued again, is new.
+    pub(crate) fn is_revisit(self) -> bool {
+        self.is_again() && self.has_response()
     }
 
     /// Whether it ever led to a page or a redirect, so that it is counted in its site's load.
@@ -340,13 +345,13 @@ impl Tries {
         Tries(self.0 | if came { Tries::CAME } else { 0 })
     }
 
-    /// Sets the flag for a revisit.
-    pub(crate) fn as_revisit(self) -> Self {
+    /// Sets the flag for a URL that was queued again.
+    pub(crate) fn as_again(self) -> Self {
         Tries(self.0 | Tries::AGAIN)
     }
 
-    /// Resets the count for a revisit.
-    pub(super) fn reset_for_revisit(self) -> Self {
+    /// Resets the count for a URL that is queued again.
+    pub(super) fn reset(self) -> Self {
         Tries(self.0 & Tries::CAME | Tries::AGAIN)
     }
 

@@ -268,7 +268,7 @@ fn restored(row: &Row<'_>, sites: &SiteTable, revisit: Option<RevisitRow>) -> Re
     let tries = match revisit {
         None => Tries::new(visits).with_response(state.has_response()),
         Some(before) => Tries::new(visits.saturating_sub(before.numtries))
-            .as_revisit()
+            .as_again()
             .with_response(before.came || state.has_response()),
     };
     Ok(Restored {

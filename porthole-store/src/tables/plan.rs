@@ -362,7 +362,7 @@ impl<'a> WritePlan<'a> {
             self.believed.push(row);
         }
         let brings_page = matches!(result.outcome, Outcome::Fetched | Outcome::Redirected);
-        let (again, keeps_page) = (tries.is_revisit(), tries.has_response() && !brings_page);
+        let (again, keeps_page) = (tries.is_again(), tries.has_response() && !brings_page);
         let seq = result.seq.wrapping_add(memory.shared.map_or(0, |shared| shared.seq_shift));
         self.visits.push(Visit { row, result, seq, unasked, again, keeps_page });
         let src = memory.frontier.rowid(row);

@@ -178,7 +178,7 @@ impl TableStore {
             let mut work = read.query_row([frontier.rowid(row)], |found| work(found, belief, tries))?;
             work.pages_of_site = frontier.sites().load_of(work.sid);
             work.rank = frontier.rank(row);
-            if tries.is_revisit() && tries.has_response() {
+            if tries.is_revisit() {
                 work.copy = Some(Box::new(upkeep::copy(&self.db, frontier.rowid(row))?));
             }
             Ok(work)

@@ -283,7 +283,7 @@ impl Twin {
                 self.neighbourhoods.get(&known.number).copied().unwrap_or(known.relevance)
             }
             PolicyKey::Discovered => place() as f64,
-            PolicyKey::Revisit => f64::from(u8::from(known.again)),
+            PolicyKey::Revisit => f64::from(u8::from(known.again && known.came)),
         }
     }
 }
