@@ -94,7 +94,11 @@ impl ExternalCritic {
     }
 
     fn error(&self, what: String) -> JudgeError {
-        JudgeError { who: self.command.first().cloned().unwrap_or_default(), what }
+        let name = match self.command.as_slice() {
+            [_, option, script] if option == "-c" => script,
+            command => command.first().map_or("", String::as_str),
+        };
+        JudgeError { who: format!("the judge `{name}`"), what }
     }
 
     fn ask(&mut self, question: &JudgeRequest<'_>) -> Result<Judgment, String> {
@@ -195,7 +199,7 @@ impl RunningProgram {
                     return Err(format!("gave no answer in {seconds} s about {}", question.url));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(format!("ended, asked about {}", question.url));
+                    return Err(format!("ended when it was asked about {}", question.url));
                 }
             }
         }
@@ -294,7 +298,7 @@ mod tests {
             assert!(message.contains(words), "{message:?} does not contain {words:?}");
             assert!(second.unwrap_err().contains("failed before and was not restarted"));
         };
-        check("exit 3", "ended");
+        check("exit 3", "the judge `exit 3`: ended when it was asked about http://a.test/");
         check("read -r line; echo yes; cat >/dev/null", "answered \"yes\\n\", which is not");
         check("read -r line; echo '{\"relevance\":1.5}'; cat >/dev/null", "a probability from 0 to 1");
         check("read -r line; echo '{\"relevance\":1,\"topic\":\"/Bees\"}'; cat >/dev/null", "no topic /Bees");

@@ -228,7 +228,9 @@ impl Error {
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DatabaseCorrupt) => Error::Damaged(error.to_string()),
+            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+                Error::Damaged(error.to_string())
+            }
             _ => Error::Database(Box::new(error)),
         }
     }

@@ -23,7 +23,7 @@ pub use bookmarks::bookmarks;
 pub use directory::Directory;
 pub use dmoz::{DmozContent, DmozStructure, DmozTopic, dmoz_content, dmoz_structure};
 pub use folder::{FoundFile, folder};
-pub use lines::{ExampleLines, jsonl, tsv};
+pub use lines::{ExampleLines, is_url_alone, jsonl, tsv};
 
 /// An example page and its topic.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -203,7 +203,7 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 [fetch]
 # contact = "you@example.org"   # example; email or URL for server operators; required for the open web
 # proxy = "socks5://127.0.0.1:9050"   # example; or "http://…"; used for all requests. If unset, the variables
-                                # http_proxy, https_proxy, all_proxy and no_proxy are used
+                                # http_proxy, https_proxy, all_proxy and no_proxy are used, except with `--polite off`
 # loopback = false              # allow loopback addresses
 # allow = "10.1.0.0/16"         # example; allow these private addresses; a list of ranges
 
@@ -517,6 +517,20 @@ impl RawFetch {
 }
 
 impl RawFetch {
+    /// Why a proxy of the environment is not used, if there is one.
+    pub(crate) fn unused_proxy(&self, is_polite: bool) -> Option<String> {
+        let why = match (is_polite, &self.contact) {
+            (true, Some(_)) => return None,
+            (true, None) => "without a contact address; set `contact`",
+            (false, _) => "with `--polite off`; set `proxy` to one of this machine",
+        };
+        let proxies = Proxies::of_environment(|name| std::env::var(name).ok()).ok()?;
+        let is_unused = self.proxy.is_none() && !proxies.is_empty();
+        is_unused.then(|| {
+            format!("warning: the proxy of the environment is not used {why} under [fetch] in porthole.toml")
+        })
+    }
+
     /// Checks the settings for a crawl without politeness, which must not reach other machines.
     pub(crate) fn ready_for_loopback(&self) -> anyhow::Result<HttpSettings> {
         // A proxy of the environment leads to other machines.

@@ -132,7 +132,7 @@ impl SourceFormat {
     pub(crate) fn name(self) -> &'static str {
         match self {
             SourceFormat::Bookmarks => "bookmarks",
-            SourceFormat::Tsv => "list of url<TAB>topic",
+            SourceFormat::Tsv => "list of URLs",
             SourceFormat::Jsonl => "list of JSON objects",
             SourceFormat::Folder => "folder of files",
             SourceFormat::DmozContent => "content of the Open Directory",
@@ -220,6 +220,18 @@ pub(crate) fn start_urls(path: &Path) -> anyhow::Result<Vec<CanonicalUrl>> {
     Ok(urls)
 }
 
+/// Whether a file is a list of URLs rather than a page.
+pub(crate) fn is_list_of_urls(path: &Path) -> anyhow::Result<bool> {
+    let mut start = Vec::new();
+    let read = open(path)?.take(TELLING).read_to_end(&mut start);
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    let text = String::from_utf8_lossy(&start);
+    let text = text.trim_start_matches('\u{feff}');
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).peekable();
+    Ok(lines.peek().is_some()
+        && lines.all(|line| import::is_url_alone(line.split('\t').next().unwrap_or(""))))
+}
+
 /// Parses a URL that the user gave. A URL without a scheme is refused with the one that may be meant.
 pub(crate) fn parse_url(text: &str) -> anyhow::Result<CanonicalUrl> {
     let shown = plain(text);
@@ -274,13 +286,13 @@ fn guess(path: &Path) -> anyhow::Result<SourceFormat> {
     }
     if start.trim_ascii().is_empty() {
         return Err(misuse(format!(
-            "{} is empty; give a file with bookmarks, or with lines of url<TAB>topic",
+            "{} is empty; give a file with bookmarks, or with lines of URLs",
             path.display()
         )));
     }
     format_of(&start).ok_or_else(|| {
         misuse(format!(
-            "unknown format: {} is neither bookmarks, nor lines of url<TAB>topic or JSON, nor Open Directory RDF; \
+            "unknown format: {} is neither bookmarks, nor lines of URLs, url<TAB>topic or JSON, nor Open Directory RDF; \
              `porthole examples import --format FORMAT` reads it as one of these",
             path.display()
         ))
@@ -310,7 +322,8 @@ fn format_of(start: &[u8]) -> Option<SourceFormat> {
         return Some(SourceFormat::Jsonl);
     }
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| SourceFormat::Tsv)
+    let is_list = |line: &&str| !is_markup && (line.contains('\t') || import::is_url_alone(line));
+    lines.next().filter(is_list).map(|_| SourceFormat::Tsv)
 }
 
 /// Maximum depth of nested folders.
@@ -372,6 +385,8 @@ mod tests {
         check("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n", Some(SourceFormat::Bookmarks));
         check("\u{feff}<DL><p>", Some(SourceFormat::Bookmarks));
         check("# my links\n\nhttp://a.test/\t/Birds\n", Some(SourceFormat::Tsv));
+        check("https://a.test/\r\nhttps://b.test/\r\n", Some(SourceFormat::Tsv));
+        check("ftp://a.test/\n", None);
         check("<?xml version='1.0'?><RDF><ExternalPage about=''>", Some(SourceFormat::DmozContent));
         check("<RDF><Topic r:id='Top'><narrow r:resource='Top/Arts'/>", Some(SourceFormat::DmozStructure));
         check("{\"url\":\"http://a.test/\",\"topic\":\"/Birds\"}\n", Some(SourceFormat::Jsonl));

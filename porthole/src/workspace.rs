@@ -220,7 +220,24 @@ impl Workspace {
 
     /// Opens the full-text index to bring it up to date.
     pub(crate) fn text_index(&self) -> anyhow::Result<TextIndex> {
-        TextIndex::open_at(&self.database).context("cannot write the full-text index; try --no-update")
+        TextIndex::open_at(&self.database).map_err(|error| self.in_index(error))
+    }
+
+    /// An error of the full-text index, with what helps: it is in a file of its own, and can be made again.
+    pub(crate) fn in_index(&self, error: porthole_store::Error) -> anyhow::Error {
+        use porthole_store::Error::Damaged;
+        let file = self.root.join("porthole-readers.db");
+        let is_there = matches!(self.database, DatabaseLocation::File(_)) && file.exists();
+        match error {
+            Damaged(why) if is_there => misuse(format!(
+                "the full-text index is damaged ({why}): delete {} and search again, which makes it again from the pages",
+                file.display()
+            )),
+            error if is_there => {
+                anyhow::Error::new(error).context("cannot write the full-text index; try --no-update")
+            }
+            error => anyhow::Error::new(error).context("cannot write the full-text index"),
+        }
     }
 
     /// Opens the database for writes beside a crawl, whether or not one is running.

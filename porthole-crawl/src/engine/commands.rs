@@ -178,6 +178,9 @@ impl Writer<'_> {
     ) -> Result<Result<String, String>, CrawlError> {
         Ok(Ok(match command {
             Command::Pause => {
+                if !self.run.is_paused {
+                    self.run.held_up.push(Some("paused; `porthole resume` continues the crawl".to_owned()));
+                }
                 self.pause(true);
                 "paused; requests in flight will finish".to_owned()
             }

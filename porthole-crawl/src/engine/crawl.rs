@@ -166,7 +166,7 @@ pub trait Observer {
         let _ = (workers, sites);
     }
 
-    /// Called when the crawl is held up, with the reason (an outage, or a judge that does not answer), and with
+    /// Called when the crawl is held up, with the reason (an outage, a pause, or a judge that does not answer), and with
     /// `None` when it continues.
     fn held_up(&mut self, why: Option<&str>) {
         let _ = why;

@@ -180,7 +180,11 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[1, 2, 3]));
     store.give_back(&oids_of(&[1, 2, 3])).unwrap();
     store.set_policy(&Policy::parse("neighbourhood desc").unwrap()).unwrap();
-    assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 1, 3]), "its neighbours raise the first page from 0.1 to 0.75");
+    assert_eq!(
+        take(&mut *store, 9, 0),
+        oids_of(&[2, 1, 3]),
+        "its neighbours raise the first page from 0.1 to 0.75"
+    );
 }
 
 pub(crate) fn a_maintenance_order_goes_by_visits(backend: &dyn Backend) {

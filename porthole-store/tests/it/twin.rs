@@ -5,7 +5,9 @@ mod model;
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Batch, DistilledScores, Estimate, NeighbourEvidence, Policy, Rejudged, Store, StoreCounts};
+use porthole_store::{
+    Batch, DistilledScores, Estimate, NeighbourEvidence, Policy, Rejudged, Store, StoreCounts,
+};
 use porthole_types::{FailureKind, Judgment, LinkRow, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 

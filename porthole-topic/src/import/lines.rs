@@ -1,5 +1,5 @@
-//! Lists with one example per line: `url<TAB>topic`, the simplest format for examples and for the labels of a WARC file's
-//! pages, and JSON objects, as `porthole export jsonl` writes them.
+//! Lists with one example per line: a URL, or `url<TAB>topic`, the simplest format for examples and for the labels of a WARC
+//! file's pages; and JSON objects, as `porthole export jsonl` writes them.
 
 use std::io::{BufRead, Read};
 
@@ -7,12 +7,12 @@ use porthole_page::steps;
 
 use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, shown, tidy, url};
 
-/// Examples from lines of `url<TAB>topic`.
+/// Examples from lines of `url<TAB>topic`. A URL alone has the root topic.
 ///
 /// Ignored: further columns, blank lines, lines that start with `#`, and a byte order mark. A page may occur several
 /// times with different topics. Memory is bounded by a line.
 ///
-/// A line without a tab or longer than 64 KiB is an error for the whole file. Skipped with a problem: lines without an
+/// A line without a tab that is no URL, or one longer than 64 KiB, is an error for the whole file. Skipped with a problem: lines without an
 /// http or https URL, lines that are not UTF-8, and topics without a name or with an invalid name.
 pub fn tsv<R: BufRead>(reader: R) -> ExampleLines<R> {
     ExampleLines { reader, format: LineFormat::Tsv, bytes: Vec::new(), line: 0, is_over: false }
@@ -107,8 +107,12 @@ impl<R: BufRead> ExampleLines<R> {
 
     fn columns_entry(&self, line: &[u8]) -> Result<Result<ImportedExample, ImportProblem>, ImportError> {
         if !self.bytes.contains(&b'\t') {
-            let line = shown(&String::from_utf8_lossy(line));
-            return Err(self.broken(format!("no tab in {line}: each line has to be url<TAB>topic")));
+            let text = String::from_utf8_lossy(line);
+            if is_url_alone(&text) {
+                return Ok(found(text.trim(), "/", String::new(), self.line));
+            }
+            let line = shown(&text);
+            return Err(self.broken(format!("no tab in {line}: each line has to be a URL or url<TAB>topic")));
         }
         let Ok(text) = str::from_utf8(line) else {
             return Ok(Err(ImportProblem::new(self.line, "not UTF-8")));
@@ -129,6 +133,14 @@ impl<R: BufRead> ExampleLines<R> {
     fn broken(&self, what: String) -> ImportError {
         ImportError::broken(self.line, what)
     }
+}
+
+/// Whether a line is a URL and nothing else.
+pub fn is_url_alone(line: &str) -> bool {
+    let line = line.trim();
+    let scheme = line.split_once("://").map_or("", |(scheme, _)| scheme);
+    (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
+        && !line.contains(char::is_whitespace)
 }
 
 fn found(page: &str, written: &str, title: String, number: u64) -> Result<ImportedExample, ImportProblem> {

@@ -139,7 +139,7 @@ fn files_that_are_not_labels_are_rejected() {
     check(labels(b""), &[]);
     check(
         labels(b"http://a.example/\t/a\n\nhttp://b.example/ /b\nhttp://c.example/\t/c\n"),
-        &["broken: line 3: no tab in `http://b.example/ /b`: each line has to be url<TAB>topic"],
+        &["broken: line 3: no tab in `http://b.example/ /b`: each line has to be a URL or url<TAB>topic"],
     );
     let long = vec![b'x'; 100_000];
     check(labels(&long), &["broken: line 1: longer than 65536 bytes: this is not a list of URLs"]);

@@ -6,8 +6,8 @@ use super::{CandidateSources, Crawl};
 
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// URLs of example pages, or a bookmarks.html; last, the workspace folder.
-    /// Without any, continue an interrupted start
+    /// URLs of example pages, a list of them, or a bookmarks.html; last, the
+    /// workspace folder. Without any, continue an interrupted start
     #[arg(value_name = "URL|bookmarks.html|DIR")]
     pub(crate) names: Vec<String>,
     /// Begin with words instead of examples: pages that are found with them are

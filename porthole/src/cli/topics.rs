@@ -283,7 +283,7 @@ pub(crate) struct Import {
     /// Format of the source [default: detected from its content]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatWord>,
-    /// Put all imported topics below this one
+    /// Put all imported topics below this one, and examples without a topic into it
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Option<String>,
     /// Read the pages from this recorded web
@@ -308,7 +308,7 @@ pub(crate) struct Import {
 pub(crate) enum FormatWord {
     /// Bookmarks of a browser (bookmarks.html)
     Bookmarks,
-    /// Lines of url<TAB>topic
+    /// Lines of URLs, or of url<TAB>topic
     Tsv,
     /// Lines of JSON with url and topic, as written by `porthole export jsonl`
     Jsonl,

@@ -190,6 +190,9 @@ async fn crawl_once(
     let summary = Summary::new(&watch, ending, counts, reader.progress()?.relevant);
     if arguments.json {
         output::print_json(&summary)?;
+    } else if arguments.events.as_deref() == Some(Path::new("-")) {
+        // Standard output has only events; the last one has the numbers.
+        output::say(summary.in_words());
     } else {
         summary.print();
         if code == STAGNATED {
@@ -551,6 +554,9 @@ fn visit(
         return Ok(Crawl::new(RecordedWeb::open(&arguments.web)?, store, SystemClock)?.within(scope));
     }
     let settings = http_settings(workspace, arguments)?;
+    if let Some(warning) = workspace.settings.fetch.unused_proxy(arguments.polite) {
+        output::say(&warning);
+    }
     let mut web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
     if let Some(lease) = store.lease() {
         web = web.asking_first(move || lease.is_fresh());

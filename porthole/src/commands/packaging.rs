@@ -1,17 +1,19 @@
 //! `completions` and `man`: what packages contain beside the program.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::cli::{Cli, Completions, ManPages};
+use crate::output;
 
 /// Prints the completions for a shell.
 pub(crate) fn completions(args: &Completions) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "porthole", &mut script);
-    io::stdout().write_all(&script).context("cannot print the completions")
+    output::note_failure(std::io::stdout().write_all(&script));
+    Ok(())
 }
 
 /// Writes `porthole.1`, and a page such as `porthole-topics-mark.1` for each command.

@@ -92,6 +92,9 @@ fn subjects(
             let add = format!("porthole examples add {} FILE|URL…", output::quoted(path));
             Err(misuse(format!("{path} has no examples; add some with `{add}`")))
         }
+        (0, None) if reader.examples(None)?.is_empty() => {
+            Err(misuse("there are no examples; name files, or add some with `porthole examples import FILE`"))
+        }
         (0, None) => Err(misuse("all examples have a topic; name files, or a topic with `--topic PATH`")),
     }
 }

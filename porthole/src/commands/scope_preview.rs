@@ -105,7 +105,10 @@ impl ScopePreview {
         ));
         print_examples(&self.examples);
         let pages = count(usize::try_from(self.fetched).unwrap_or(usize::MAX), "fetched page");
-        output::print(&format!("{about}{} of {pages} match; they stay", number(self.fetched_matching)));
+        output::print(&format!(
+            "{about}{} of {pages} would not be fetched under these rules; they stay",
+            number(self.fetched_matching)
+        ));
         print_examples(&self.fetched_examples);
         output::print("nothing was changed");
     }

@@ -299,9 +299,10 @@ impl<'a> FirstCrawl<'a> {
             ..TopicChange::default()
         })?;
         let path = tree.path(topic);
+        let with_pages = moved.iter().filter(|example| example.state == ExampleState::Ok).count();
         let new = if tree.len() > before { ", a new topic," } else { "" };
         self.step(
-            &format!("{path}{new} is marked good, with {}", count(changes.len(), "more example")),
+            &format!("{path}{new} is marked good, with {}", count(with_pages, "more example")),
             &format!(
                 "{} && {}",
                 self.command(&format!("examples move URL… {}", quoted(&path))),

@@ -352,11 +352,10 @@ fn print_live(live: &LiveCrawl) {
         "{} ready, {resting} resting, {busy} busy, {given_up} given up{idle}",
         count(*ready, "site")
     ));
-    if live.is_paused {
-        output::print("it is paused; `porthole resume` continues it");
-    }
-    if let Some(why) = &live.held_up {
-        output::print(&format!("held up: {}", plain(why)));
+    match &live.held_up {
+        Some(why) => output::print(&format!("held up: {}", plain(why))),
+        None if live.is_paused => output::print("it is paused; `porthole resume` continues it"),
+        None => {}
     }
 }
 

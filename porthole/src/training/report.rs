@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use anyhow::Context;
 use porthole_store::WorkspaceWriter;
 use porthole_topic::{
-    ClassifierShape, CriticModel, DecisionProblem, Taxonomy, TopicDecision, Tuned, Tunings, background,
-    logistic, problems,
+    ClassifierShape, CriticModel, DecisionProblem, Pretrained, Taxonomy, TopicDecision, Tuned, Tunings,
+    background, logistic, problems,
 };
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,7 @@ impl TrainingReport {
             nodes: made.figures,
             confusions: confusions(tree, &problems, &made.tuned),
             good: paths(tree.good().collect()),
-            without_examples: paths(without_examples(material)),
+            without_examples: paths(without_examples(material)?),
             undecided: paths(problems.iter().filter(|p| p.classes.len() == 1).map(|p| p.node).collect()),
             unplaced: material.unplaced,
             lacking: material.lacking,
@@ -167,14 +168,20 @@ impl TrainingReport {
 }
 
 /// The topics without examples in their subtree; of nested ones, the topmost. Those that only have pages about no good
-/// topic are not meant to be assigned any.
-fn without_examples(material: &TrainingPages) -> Vec<TopicId> {
+/// topic are not meant to be assigned any. Those of the general taxonomy that have none count only if they are good.
+fn without_examples(material: &TrainingPages) -> anyhow::Result<Vec<TopicId>> {
     let tree = &material.tree;
     let with_above = |topic| std::iter::once(topic).chain(tree.ancestors(topic));
     let counted = material.statistics.topics().map(|(topic, _)| topic);
     let refused = material.answers.refused.iter().map(|page| page.topic);
     let known: BTreeSet<TopicId> = counted.chain(refused).flat_map(with_above).collect();
-    tree.ids().filter(|id| !known.contains(id) && known.contains(&tree.parent(*id))).collect()
+    let mut without: Vec<TopicId> =
+        tree.ids().filter(|id| !known.contains(id) && known.contains(&tree.parent(*id))).collect();
+    if !without.is_empty() && !material.inherited.is_empty() {
+        let built_in = Pretrained::general().context("cannot load the built-in general taxonomy")?.tree;
+        without.retain(|topic| tree.is_good(*topic) || built_in.find(&tree.path(*topic)).is_err());
+    }
+    Ok(without)
 }
 
 fn confusions(

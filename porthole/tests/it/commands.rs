@@ -223,6 +223,15 @@ fn help_fits_a_terminal() {
 }
 
 #[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let script =
+        format!("{} completions bash | head -1; echo ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_porthole"));
+    let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!((printed.lines().last(), output.stderr.as_slice()), (Some("0"), b"".as_slice()), "{output:?}");
+}
+
+#[test]
 fn packages_get_completions_and_manual_pages() {
     for shell in ["bash", "zsh", "fish"] {
         let output = porthole(&["completions", shell]);

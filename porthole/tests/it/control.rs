@@ -334,7 +334,8 @@ impl Running {
         program
             .args(["-C", "ws", "crawl", "--strategy", "soft", "--start", &start])
             .current_dir(place.0.path());
-        let child = program.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn();
+        let said = fs::File::create(place.0.path().join("said.txt")).unwrap();
+        let child = program.stdout(std::process::Stdio::null()).stderr(said).spawn();
         let running = Running { child: child.unwrap(), _listener: listener };
         while place.json(&["status"])["crawling"].as_bool() != Some(true) {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -404,6 +405,9 @@ fn a_running_crawl_is_told_and_answers() {
     answers(&["stop"], "stopping");
     assert_eq!(running.child.wait().unwrap().code(), Some(11), "stopped as if interrupted");
     assert!(place.json(&["status"])["live"].is_null());
+    let said = fs::read_to_string(place.0.path().join("said.txt")).unwrap();
+    let paused = said.find("paused; `porthole resume` continues the crawl");
+    assert!(paused.is_some() && paused < said.find("the crawl continues\n"), "{said}");
     // What happened can be found later.
     let events = "select kind, detail from event order by id";
     let (table, _) = place.ok(&["query", events, "--csv"]);

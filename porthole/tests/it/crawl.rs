@@ -347,6 +347,22 @@ pub(crate) fn kill_often(
 }
 
 #[test]
+fn events_on_standard_output_are_alone_there() {
+    let workspace = Workspace::new();
+    let output = workspace.crawl(&["--pages", "5", "--events", "-"]).output().unwrap();
+    check(&output, 0, "reached --pages");
+    let printed = text(&output.stdout);
+    let events: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.last().unwrap()["event"], "stopped", "{printed}");
+    let said = workspace.check(&["--preview", "--domain", "elsewhere.test"], 0, "nothing was changed");
+    assert!(
+        said.contains("5 of 5 fetched pages would not be fetched under these rules; they stay"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_crawl_that_is_killed_again_and_again_goes_the_same_way() {
     let workspace = Workspace::new();
     let whole = workspace.whole();

@@ -82,6 +82,29 @@ fn a_crawl_without_an_archive_is_searched_by_titles() {
 }
 
 #[test]
+fn a_damaged_index_is_made_again_once_it_is_deleted() {
+    let workspace = Workspace::new();
+    workspace.check(&["--pages", "30", "--archive", "none"], 0, "");
+    let (url, title) = some_page(&workspace);
+    search(&workspace, &[&title], 0);
+    let index = workspace.folder.path().join("ws/porthole-readers.db");
+    let size = std::fs::metadata(&index).unwrap().len();
+    for content in [None, Some("text")] {
+        match content {
+            None => std::fs::File::options().write(true).open(&index).unwrap().set_len(size / 3).unwrap(),
+            Some(text) => std::fs::write(&index, text.repeat(2_000)).unwrap(),
+        }
+        let said = search(&workspace, &[&title], 4).1;
+        assert!(
+            said.contains("index is damaged") && said.contains("delete ws/porthole-readers.db"),
+            "{said}"
+        );
+    }
+    std::fs::remove_file(index).unwrap();
+    assert!(found(&workspace, &[&title])["pages"].to_string().contains(&url));
+}
+
+#[test]
 fn a_search_that_makes_no_sense_is_refused() {
     let workspace = Workspace::new();
     for (arguments, words) in [

@@ -587,6 +587,13 @@ fn of_bookmarks_those_that_fit_become_examples() {
         listed.as_array().unwrap().iter().find(|example| example["name"] == *url).unwrap()["topic"].clone()
     };
     assert_eq!(topic("/code"), "/");
+    // A page that could not be fetched is no example to learn from.
+    let (there, missing) = (server.url("/birds/1"), server.url("/none"));
+    let settings = folder.path().join("ws/porthole.toml");
+    check(folder.path(), &["init", "other"], 0, "");
+    fs::copy(settings, folder.path().join("other/porthole.toml")).unwrap();
+    let two = ["start", &there, &missing, "other", "--topic", "/Birds", "--no-crawl"];
+    check(folder.path(), &two, 0, "is marked good, with 1 more example\n");
     assert_eq!(topic("/birds/1"), topic("/birds/3"));
     // Nothing is fetched or asked twice.
     check(folder.path(), &start, 0, "ready to crawl");

@@ -182,7 +182,13 @@ fn the_general_taxonomy_judges_and_proposes_at_once() {
     assert!(strings(&proposed, "topic")[..3].contains(&"/Science/Biology/Birds".to_owned()), "{proposed}");
     // A topic below one of the taxonomy: the statistics of the parent are kept.
     bench.ok(&["-C", "general", "examples", "add", "/Science/Biology/Birds/Owls", "owl.txt"]);
-    bench.ok(&["-C", "general", "train"]);
+    // Topics that came with the taxonomy and have no examples are not worth a warning; one that was added is.
+    bench.ok(&["-C", "general", "topics", "add", "/Science/Biology/Brids"]);
+    let said = text(&bench.run(&["-C", "general", "train"], "").stderr);
+    let lines: Vec<&str> =
+        said.lines().skip_while(|line| !line.contains("without examples")).skip(1).collect();
+    assert_eq!(lines.first().map(|line| line.trim()), Some("/Science/Biology/Brids"), "{said}");
+    assert!(!said.contains("/Art"), "{said}");
     let tree = bench.ok(&["-C", "general", "topics", "tree", "/Science/Biology/Birds", "--json"]);
     let tree: Value = serde_json::from_str(&tree).unwrap();
     assert_eq!(strings(&tree, "path").last().unwrap(), "/Science/Biology/Birds/Other");
@@ -284,6 +290,7 @@ fn each_format_is_imported() {
     for (file, content, topics, examples) in [
         ("bookmarks.html", BOOKMARKS, "/ /Birds", 3),
         ("list.tsv", "# mine\nhttp://a.test/\t/Birds\nhttp://a.test/\t/Food\n", "/ /Birds /Food", 2),
+        ("urls.txt", "# mine\nhttp://a.test/\n\nhttps://b.test/page\n", "/", 2),
         ("content.rdf.u8", CONTENT, "/ /Arts /Arts/Movies", 2),
         ("structure.rdf.u8", STRUCTURE, "/ /Arts /Arts/Movies", 0),
     ] {
@@ -296,6 +303,17 @@ fn each_format_is_imported() {
         assert_eq!(bench.json(&["examples", "import", file])["new_topics"].as_u64(), Some(0));
         assert_eq!(bench.examples().len(), examples, "{file}");
     }
+}
+
+#[test]
+fn a_list_of_urls_is_examples_of_a_topic_and_not_a_page() {
+    let bench = Bench::new();
+    bench.write("urls.txt", "http://a.test/\nhttp://b.test/\n");
+    let refused = "`porthole examples import urls.txt --topic /Birds`";
+    bench.check_fails(&["examples", "add", "/Birds", "urls.txt"], refused, 4);
+    bench.ws(&["examples", "import", "urls.txt", "--topic", "/Birds"]);
+    let listed = bench.json(&["examples", "list", "/Birds"]);
+    assert_eq!(strings(&listed, "name"), ["http://a.test/", "http://b.test/"]);
 }
 
 #[test]
@@ -493,6 +511,10 @@ fn pages_are_judged_with_reasons() {
 
 #[test]
 fn topics_are_proposed_for_examples_without_one() {
+    let empty = Bench::new();
+    empty.ok(&["init", "general", "--taxonomy", "general"]);
+    let said = text(&empty.run(&["-C", "general", "topics", "propose"], "").stderr);
+    assert!(said.contains("there are no examples; name files"), "{said}");
     let bench = Bench::with_examples();
     bench.ws(&["train"]);
     bench.check_fails(&["topics", "propose"], "all examples have a topic", 4);

@@ -106,7 +106,12 @@ impl Summary {
                 rows.push((label.to_owned(), count.to_string()));
             }
             let inset = " ".repeat(label.len() - label.trim_start().len() + 2);
-            rows.extend(kinds.iter().map(|(kind, count)| (format!("{inset}{kind}"), count.to_string())));
+            // A failure of this kind is not a refusal by robots.txt.
+            let name =
+                |kind| if kind == "robots" && label == "  failed" { "robots.txt unreadable" } else { kind };
+            rows.extend(
+                kinds.iter().map(|(kind, count)| (format!("{inset}{}", name(kind)), count.to_string())),
+            );
         }
         let visits =
             self.visits.iter().map(|(change, count)| (format!("  visits: {change}"), count.to_string()));
@@ -133,7 +138,7 @@ impl Summary {
         output::print(&format!("\n{}", self.in_words()));
     }
 
-    fn in_words(&self) -> &'static str {
+    pub(super) fn in_words(&self) -> &'static str {
         match self.stop {
             "limit" => "reached --pages; run the same command to fetch as many more",
             "size" => "reached --bytes; run the same command to resume",

@@ -11,8 +11,8 @@ use crate::cli;
 use crate::commands::import;
 use crate::documents::{DocumentReader, TermDocument};
 use crate::importing;
-use crate::output::{self, Paint, count};
-use crate::sources::parse_url;
+use crate::output::{self, Paint, count, misuse};
+use crate::sources::{self, parse_url};
 use crate::visiting::{FetchedDocuments, Visitor};
 use crate::workspace::{self, Workspace};
 
@@ -55,6 +55,12 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
     let places = arguments.names.iter().map(|name| url_or_file(name)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut shown = Vec::new();
     for file in places.iter().filter_map(|place| place.as_ref().err()) {
+        if sources::is_list_of_urls(file)? {
+            let (file, topic) = (file.display(), output::quoted(&arguments.topic));
+            return Err(misuse(format!(
+                "{file} is a list of URLs, not a page: import it with `porthole examples import {file} --topic {topic}`"
+            )));
+        }
         // An unreadable file is an error of the user: add nothing.
         let document = documents.file(file).map_err(|error| error.context("nothing was added"))?;
         shown.push(NewExamplePage::new(file.display().to_string(), "file", document));

@@ -13,6 +13,13 @@ const BATCH: usize = 256;
 /// Adds all pages and links that are not in the index yet, from the archive.
 pub(crate) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
     let mut index = workspace.text_index()?;
+    update(workspace, &mut index).map_err(|error| match error.downcast() {
+        Ok(error) => workspace.in_index(error),
+        Err(error) => error,
+    })
+}
+
+fn update(workspace: &Workspace, index: &mut TextIndex) -> anyhow::Result<()> {
     let behind = index.state()?.behind;
     // Links first: the anchor texts of a page are then added once, together with it.
     while index.add_anchors()? >= TextIndex::LINKS {}

@@ -217,7 +217,10 @@ impl FirstCrawl<'_> {
             let rows = tree.rows();
             let change = TopicChange { topics: Some(&rows), examples: &[examples], ..TopicChange::default() };
             store.change_topics(&change)?;
-            return Ok(Some((same.topic, format!(" with the pages of {path}"))));
+            return Ok(Some((
+                same.topic,
+                format!(" with the pages of {path}, which means the same; --no-merge keeps them apart"),
+            )));
         }
         let best = critic.propose(&built_in, &counts, 1).into_iter().next();
         let parent = best.filter(|best| best.probability >= RELATED).map(|best| best.topic);
