@@ -49,6 +49,7 @@ LINK = re.compile(rb"<a href=(\S+?)>")
 
 def main():
     options = parse_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: terminated"))
     if not shutil.which(options.porthole):
         sys.exit(f"error: there is no {options.porthole}: cargo build --release -p porthole")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-chaos-"))
@@ -57,9 +58,12 @@ def main():
     try:
         with Web(folder / "web.log", options) as web:
             fleet = Fleet(options, folder, cluster, web)
-            fleet.train()
-            fleet.note_requeued()
-            fleet.run()
+            try:
+                fleet.train()
+                fleet.note_requeued()
+                fleet.run()
+            finally:
+                fleet.stop()
             failures = check(options, fleet, web)
     finally:
         cluster.stop()
@@ -327,6 +331,12 @@ class Fleet:
         sql = f"select count(*) from pg_locks where locktype = 'advisory' and classid = 1886351989 and objid = {worker}"
         return self.cluster.ask(sql) == "1"
 
+    def stop(self):
+        """Ends all workers, also those that are stopped."""
+        for process in filter(None, self.workers):
+            process.kill()
+            process.wait()
+
     def kill(self, worker):
         began = time.time()
         self.workers[worker].kill()
@@ -375,6 +385,8 @@ class Fleet:
             if reader:
                 reader.kill()
                 reader.wait()
+        if any(worker.poll() is not None for worker in self.workers):
+            sys.exit("error: the web was crawled to its end during the comparison; give more --pages")
         cost = 1 - rates[1] / ((rates[0] + rates[2]) / 2)
         say("pages per second without, with, without the reader: " + ", ".join(f"{rate:.0f}" for rate in rates) + f"; it costs {cost:.0%}")
 

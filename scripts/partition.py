@@ -42,9 +42,12 @@ def main():
         with NearWeb(folder / "web.log", options) as web:
             fleet = DistantFleet(options, folder, cluster, web)
             fleet.network = network
-            fleet.train()
-            fleet.note_requeued()
-            fleet.run()
+            try:
+                fleet.train()
+                fleet.note_requeued()
+                fleet.run()
+            finally:
+                fleet.stop()
             failures = chaos.check(options, fleet, web)
     finally:
         if cluster:
