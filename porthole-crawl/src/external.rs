@@ -363,6 +363,6 @@ mod tests {
     fn a_missing_program_is_reported() {
         let command = ["/no/such/program".to_owned()];
         let error = ExternalCritic::start(&command, Taxonomy::new(), SOON).map(drop).unwrap_err();
-        assert!(error.to_string().starts_with("/no/such/program: cannot be started"));
+        assert!(error.to_string().starts_with("the judge `/no/such/program`: cannot be started"), "{error}");
     }
 }
