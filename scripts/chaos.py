@@ -49,7 +49,7 @@ LINK = re.compile(rb"<a href=(\S+?)>")
 
 def main():
     options = parse_options()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: terminated"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if not shutil.which(options.porthole):
         sys.exit(f"error: there is no {options.porthole}: cargo build --release -p porthole")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-chaos-"))
