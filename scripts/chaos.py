@@ -58,12 +58,7 @@ def main():
     try:
         with Web(folder / "web.log", options) as web:
             fleet = Fleet(options, folder, cluster, web)
-            try:
-                fleet.train()
-                fleet.note_requeued()
-                fleet.run()
-            finally:
-                fleet.stop()
+            fleet.crawl()
             failures = check(options, fleet, web)
     finally:
         cluster.stop()
@@ -330,6 +325,15 @@ class Fleet:
     def is_alive(self, worker):
         sql = f"select count(*) from pg_locks where locktype = 'advisory' and classid = 1886351989 and objid = {worker}"
         return self.cluster.ask(sql) == "1"
+
+    def crawl(self):
+        """Crawls the web to its end. No worker is left behind."""
+        try:
+            self.train()
+            self.note_requeued()
+            self.run()
+        finally:
+            self.stop()
 
     def stop(self):
         """Ends all workers, also those that are stopped."""

@@ -42,12 +42,7 @@ def main():
         with NearWeb(folder / "web.log", options) as web:
             fleet = DistantFleet(options, folder, cluster, web)
             fleet.network = network
-            try:
-                fleet.train()
-                fleet.note_requeued()
-                fleet.run()
-            finally:
-                fleet.stop()
+            fleet.crawl()
             failures = chaos.check(options, fleet, web)
     finally:
         if cluster:

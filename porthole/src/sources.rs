@@ -220,8 +220,11 @@ pub(crate) fn start_urls(path: &Path) -> anyhow::Result<Vec<CanonicalUrl>> {
     Ok(urls)
 }
 
-/// Whether a file is a list of URLs rather than a page.
+/// Whether a file is a list of URLs rather than a page. A pipe is not, since it can be read only once.
 pub(crate) fn is_list_of_urls(path: &Path) -> anyhow::Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
     let mut start = Vec::new();
     let read = open(path)?.take(TELLING).read_to_end(&mut start);
     read.with_context(|| format!("cannot read {}", path.display()))?;

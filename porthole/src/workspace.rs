@@ -220,11 +220,11 @@ impl Workspace {
 
     /// Opens the full-text index to bring it up to date.
     pub(crate) fn text_index(&self) -> anyhow::Result<TextIndex> {
-        TextIndex::open_at(&self.database).map_err(|error| self.in_index(error))
+        TextIndex::open_at(&self.database).map_err(|error| self.index_error(error))
     }
 
     /// An error of the full-text index, with what helps: it is in a file of its own, and can be made again.
-    pub(crate) fn in_index(&self, error: porthole_store::Error) -> anyhow::Error {
+    pub(crate) fn index_error(&self, error: porthole_store::Error) -> anyhow::Error {
         use porthole_store::Error::Damaged;
         let file = self.root.join("porthole-readers.db");
         let is_there = matches!(self.database, DatabaseLocation::File(_)) && file.exists();

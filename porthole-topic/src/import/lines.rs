@@ -12,8 +12,8 @@ use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, sho
 /// Ignored: further columns, blank lines, lines that start with `#`, and a byte order mark. A page may occur several
 /// times with different topics. Memory is bounded by a line.
 ///
-/// A line without a tab that is no URL, or one longer than 64 KiB, is an error for the whole file. Skipped with a problem: lines without an
-/// http or https URL, lines that are not UTF-8, and topics without a name or with an invalid name.
+/// A line without a tab that is no URL, or one longer than 64 KiB, is an error for the whole file. Skipped with a problem:
+/// lines without an http or https URL, lines that are not UTF-8, and topics without a name or with an invalid name.
 pub fn tsv<R: BufRead>(reader: R) -> ExampleLines<R> {
     ExampleLines { reader, format: LineFormat::Tsv, bytes: Vec::new(), line: 0, is_over: false }
 }

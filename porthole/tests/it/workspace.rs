@@ -311,6 +311,7 @@ fn a_list_of_urls_is_examples_of_a_topic_and_not_a_page() {
     bench.write("urls.txt", "http://a.test/\nhttp://b.test/\n");
     let refused = "`porthole examples import urls.txt --topic /Birds`";
     bench.check_fails(&["examples", "add", "/Birds", "urls.txt"], refused, 4);
+    assert_eq!(bench.examples().len(), 0);
     bench.ws(&["examples", "import", "urls.txt", "--topic", "/Birds"]);
     let listed = bench.json(&["examples", "list", "/Birds"]);
     assert_eq!(strings(&listed, "name"), ["http://a.test/", "http://b.test/"]);

@@ -14,7 +14,7 @@ const BATCH: usize = 256;
 pub(crate) fn fill(workspace: &Workspace) -> anyhow::Result<()> {
     let mut index = workspace.text_index()?;
     update(workspace, &mut index).map_err(|error| match error.downcast() {
-        Ok(error) => workspace.in_index(error),
+        Ok(error) => workspace.index_error(error),
         Err(error) => error,
     })
 }
